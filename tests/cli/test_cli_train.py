@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from longrank.cli.main import main
+from longrank.errors import LongRankError
 from longrank.evaluation.folds import make_folds
 from longrank.formats.trec import read_qrels, read_run
 from longrank.index import Index
@@ -79,6 +80,23 @@ def dev_measure(folder: Path, run: Path, dev: list[str], measure: str) -> float:
     qrels = read_qrels(folder / "qrels.txt", Notes())
     (values,) = evaluate({q: qrels[q] for q in dev}, read_run(run, Notes()), [measure]).values()
     return sum(values.values()) / len(dev)
+
+
+def test_checksums_that_could_not_be_written_are_written_by_the_next_call(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(folder: Path) -> None:
+        raise LongRankError(f"cannot write {folder}: Input/output error")
+
+    fold = ("--make-folds", "3", "--fold", "s1")
+    with monkeypatch.context() as patch:
+        patch.setattr("longrank.training.folds.seal_training", refuse)
+        assert train(folder, tmp_path / "t", *fold) == 1
+    for damaged, exit_code in ((False, 0), (True, 3)):
+        if damaged:
+            (tmp_path / "t" / "s1" / "test.run").write_text("q00 Q0 d01 1 1.0 t\n")
+        assert train(folder, tmp_path / "t", *fold) == exit_code
+    assert "test.run: checksum differs" in capsys.readouterr().err
 
 
 def test_cross_validation_tests_every_query_once_and_says_how_good_it_was(
@@ -189,6 +207,7 @@ def new(folder: Path, before: set[Path]) -> set[Path]:
 HEARS_CTRL_C = """
 import signal, sys
 from longrank.cli.main import main
+from longrank.errors import LongRankError
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a process that was started in the background ignores it
 sys.exit(main())
 """

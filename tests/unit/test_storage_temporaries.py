@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from longrank.errors import LongRankError
-from longrank.storage import atomic_write, files, folders
+from longrank.storage import atomic_write, files, folders, seal
 from longrank.storage.folders import atomic_folder
 
 _HOLD = """
@@ -136,3 +136,13 @@ def test_an_exchange_of_names_that_fails_says_why(tmp_path: Path) -> None:
         pytest.skip("the system has no exchange of names")
     with pytest.raises(FileNotFoundError, match="other"):
         folders.exchange(tmp_path / "one", tmp_path / "other")
+
+
+def test_a_file_that_cannot_be_synced_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    (tmp_path / "weights").write_text("new")
+    monkeypatch.setattr(files, "sync", refuse)
+    with pytest.raises(LongRankError, match="weights: Input/output error"):
+        seal(tmp_path, "model")

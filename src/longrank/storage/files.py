@@ -30,11 +30,8 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """
     check_writable(Path(path))
     path = Path(os.path.realpath(path))  # a link stays a link; its target is replaced
-    try:
-        with _replacing(path, mode) as stream:
-            yield stream
-    except OSError as error:
-        raise LongRankError(f"cannot write {path}: {error.strerror or error}") from error
+    with writing(path), _replacing(path, mode) as stream:
+        yield stream
 
 
 @contextmanager
@@ -116,6 +113,25 @@ def sync_folder(folder: Path) -> None:
         sync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_file(path: Path) -> None:
+    """Write the content of a file, or the entries of a folder, to the disk.
+
+    Raises:
+        LongRankError: the disk refuses; names the file.
+    """
+    with writing(path):
+        sync_folder(path)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise errors of the disk as a `LongRankError` that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise LongRankError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def sync(descriptor: int) -> None:

@@ -11,12 +11,12 @@ import json
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.storage.files import atomic_write, sync
+from longrank.storage.files import atomic_write, sync, writing
 from longrank.storage.workplace import refuse_changed
 
 _MAX_HEADER = 16 << 20  # bytes
@@ -60,7 +60,7 @@ class Journal:
         Raises:
             LongRankError: writing failed (no space left, ...).
         """
-        with _writing(self.path):
+        with writing(self.path):
             self._stream.write(_frame(_RECORD, body))
         self._pending += 1
 
@@ -70,7 +70,7 @@ class Journal:
         Raises:
             LongRankError: writing failed (no space left, ...).
         """
-        with _writing(self.path):
+        with writing(self.path):
             self._stream.write(_frame(_COMMIT, struct.pack("<I", self._pending)))
             self._stream.flush()
             sync(self._stream.fileno())
@@ -86,14 +86,6 @@ class Journal:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise LongRankError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _header_line(header: Mapping[str, Any]) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 
 from longrank.errors import InputError, IntegrityError
 from longrank.small_files import RECORD, read_small
-from longrank.storage.files import atomic_write, sync, sync_folder
+from longrank.storage.files import atomic_write, sync_file
 
 MANIFEST = "manifest.json"
 _CHUNK = 1 << 20
@@ -48,7 +48,7 @@ def write_manifest(folder: Path, meta: Mapping[str, Any], names: Collection[str]
     with ThreadPoolExecutor(_THREADS) as pool:
         files = dict(zip((p.relative_to(folder).as_posix() for p in paths), pool.map(_synced, paths), strict=True))
     for below in sorted(p for p in folder.rglob("*") if p.is_dir()):
-        sync_folder(below)
+        sync_file(below)
     manifest = {**meta, "files": files}
     with atomic_write(folder / MANIFEST, "w") as stream:
         json.dump(manifest, stream, indent=1, sort_keys=True, ensure_ascii=False)
@@ -58,8 +58,7 @@ def write_manifest(folder: Path, meta: Mapping[str, Any], names: Collection[str]
 
 def _synced(path: Path) -> dict[str, Any]:
     """Sync a file; return its size and checksum."""
-    with path.open("rb") as stream:
-        sync(stream.fileno())
+    sync_file(path)
     return {"size": path.stat().st_size, "sha256": sha256_of(path)}
 
 

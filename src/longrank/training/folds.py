@@ -25,7 +25,7 @@ from longrank.training.experiment import Experiment
 from longrank.training.loop import check_loop, identity_of, note_best, train
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
-from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike, seal_training
+from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike, seal_test_run, seal_training
 from longrank.training.settings import DocumentTraining
 from longrank.training.together import Together
 from longrank.training.updates import with_precision
@@ -220,6 +220,8 @@ def _rerank_test(
     """
     ranks = Ranks()
     if ranks.object_of_first((folder / TEST_RUN).exists()):
+        if ranks.first:
+            seal_test_run(folder)
         return
     if not any((folder / MODEL).glob("*.safetensors")):
         raise InputError(

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.storage import MANIFEST, check_present, seal
-from longrank.storage.files import sync
+from longrank.storage import MANIFEST, check_present, seal, sealed_files
+from longrank.storage.files import sync_file
 from longrank.storage.workplace import check_own, read_json, refuse_changed, working_in, write_json
 
 CHECKPOINTS, LOG, MODEL = "checkpoints", "log.jsonl", "model"
@@ -107,8 +107,7 @@ def finished(folder: Path) -> dict[str, Any] | None:
 
 def finish(folder: Path, record: Mapping[str, Any]) -> None:
     """Write the record, which ends a training, and checksums of its files; remove the checkpoints."""
-    with (folder / LOG).open("rb") as log:  # no power cut leaves the record without the log's last lines
-        sync(log.fileno())
+    sync_file(folder / LOG)  # no power cut leaves the record without the log's last lines
     write_json(folder / _RECORD, record, sort_keys=True)
     seal_training(folder)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
@@ -117,6 +116,12 @@ def finish(folder: Path, record: Mapping[str, Any]) -> None:
 def seal_training(folder: Path) -> None:
     """Write checksums of the files of a finished training, of one fold or of all."""
     seal(folder, "training", [_RUN, LOG, MODEL, _RECORD, FOLDS, TEST_RUN, f"{TEST_RUN}.evidence"])
+
+
+def seal_test_run(folder: Path) -> None:
+    """Write the checksums again if a test run was the last that a call could write."""
+    if TEST_RUN not in sealed_files(folder, "training") and (folder / MANIFEST).exists():
+        seal_training(folder)
 
 
 def _remove_halves(folder: Path) -> None:
