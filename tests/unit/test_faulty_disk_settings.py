@@ -17,7 +17,8 @@ def test_an_interrupted_tuning_ends_with_the_same_outcome(disk: FailingDisk, ste
     first, outcomes = disk.outcomes(command, step, check="check out")
     for outcome in outcomes:
         check(outcome, first)
-        assert (outcome["check"] == 0) == ("out/manifest.json" in outcome["left"]), outcome
+        # The journal of settings has checksums of its own.
+        assert outcome["check"] in ((0,) if "out/manifest.json" in outcome["left"] else (0, 2)), outcome
 
 
 @every_call(100)
