@@ -51,18 +51,21 @@ FILES = {
     "index metadata": f"data-*/{METADATA}",
     "index texts": "data-*/texts.bytes",
     "compressed texts": "data-*/text_blocks.bytes",
+    "shards": MANIFEST,
+    "vector offsets": "vectors/tiny-words/offsets",
     "vectors manifest": f"vectors/tiny-words/{MANIFEST}",
 }
 """Target -> the file of an index that it replaces."""
 
 
-def made_index(folder: Path, *, compressed: bool = False) -> Path:
+def made_index(folder: Path, name: str) -> Path:
     """Return an index with metadata, vectors and a record of its sources, built once in a folder."""
     built = folder / "valid"
     if not built.is_dir():
         lines = "".join(json.dumps(row) + "\n" for row in DOCUMENTS)
         (folder / "docs.jsonl").write_text(lines)
-        index = Index.build(folder / "docs.jsonl", built, compress=compressed)
+        options = {"compress": name == "compressed texts", "shards": 2 if name == "shards" else 1}
+        index = Index.build(folder / "docs.jsonl", built, **options)
         store(index, random_vectors(index))
         path = str(folder / "docs.jsonl")
         write_sources(built, Sources((path,), CorpusOptions("jsonl"), {path: SourceState.of(folder / "docs.jsonl")}))
@@ -77,26 +80,27 @@ def place_of(name: str, index: Path) -> Path:
 
 def index_with(name: str, path: Path, notes: Notes) -> object:
     """Open an index in which `path` is the file of `name`, and read it; checksums follow, as if they were forged."""
-    valid = made_index(path.parent, compressed=name == "compressed texts")
+    valid = made_index(path.parent, name)
     changed = path.parent / "changed"
     shutil.rmtree(changed, ignore_errors=True)
     shutil.copytree(valid, changed)
     place = place_of(name, changed)
     place.write_bytes(path.read_bytes())
-    if name not in ("index manifest", "vectors manifest", "index sources"):
+    if name not in ("index manifest", "shards", "vectors manifest", "index sources"):
         forge(place, changed)
     if name == "index sources":
         return read_sources(changed)
     index = Index.open(changed)
-    if name == "vectors manifest":
-        return stored_vectors(index).matrix.sum()
+    if name in ("vectors manifest", "vector offsets"):
+        vectors = stored_vectors(index)
+        return [vectors.segmentation(document) for document in index], vectors.matrix.sum()
     run = retrieve(index, ["dogs purr"], notes=notes)
     return run, [(index.document(row.doc_id), index.metadata(row.doc_id)) for row in run.get("1")]
 
 
 def forge(place: Path, index: Path) -> None:
     """Write the size and checksum of a file into the manifests of its segment and of its index."""
-    for folder in (place.parent, index):
+    for folder in (place.parent, index) if "vectors" not in place.parts else (place.parent,):
         if place != folder / MANIFEST:
             manifest = json.loads((folder / MANIFEST).read_bytes())
             entry = {"size": place.stat().st_size, "sha256": sha256_of(place)}
@@ -224,7 +228,7 @@ SEEDS: dict[str, Callable[[Path], bytes]] = {
     **{name: partial(lambda text, folder: text.encode(), text) for name, text in TEXTS.items()},
     **{
         name: partial(
-            lambda name, folder: place_of(name, made_index(folder, compressed=name == "compressed texts")).read_bytes(),
+            lambda name, folder: place_of(name, made_index(folder, name)).read_bytes(),
             name,
         )
         for name in FILES

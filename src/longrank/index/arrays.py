@@ -17,6 +17,8 @@ from typing import Any, NamedTuple, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.errors import IntegrityError
+
 Array = NDArray[Any]
 
 _FEW = 16  # strings that are read faster one at a time
@@ -32,8 +34,15 @@ class Slices(Protocol):
 
 
 def mapped(path: Path, dtype: str) -> Array:
-    """Return the array in a file, memory-mapped."""
-    if path.stat().st_size == 0:  # an empty file cannot be mapped
+    """Return the array in a file, memory-mapped.
+
+    Raises:
+        IntegrityError: the file ends within a number.
+    """
+    size = path.stat().st_size
+    if size % np.dtype(dtype).itemsize:
+        raise IntegrityError(f"{path}: {size} bytes are no whole numbers; the file is damaged")
+    if size == 0:  # an empty file cannot be mapped
         return np.empty(0, dtype)
     return np.memmap(path, dtype, mode="r").view(np.ndarray)
 

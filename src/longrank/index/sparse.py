@@ -76,7 +76,7 @@ class SparseVectors:
         self.offsets: NDArray[np.int64] = self._files["offsets"].astype(np.int64)
         self.postings: NDArray[np.int64] = self._files["postings"].astype(np.int64)
         self.rows, self.impacts = self._files["rows"], self._files["impacts"]
-        n, w = len(self), len(self._files["terms"])
+        n, w = int(self.offsets[-1]) if len(self.offsets) else -1, len(self._files["terms"])
         if any(len(self._files[name]) != n for name in ("lengths", "truncated", "passages", "starts", "ends")) or any(
             len(self._files[name]) != w for name in ("weights", "rows", "impacts")
         ):

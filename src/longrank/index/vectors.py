@@ -96,8 +96,8 @@ class PassageVectors:
             rows, scales, errors = (mapped(folder / name, kind) for name, kind in INT8_FILES.items())
             if len(rows) == len(values) and len(scales) == len(errors) == len(self._vectors):
                 self.int8 = Int8Rows(rows.reshape(-1, self.dimension), scales, errors)
-        sizes = {len(self._vectors), len(self._truncated), len(self._passages), int(self._offsets[-1])}
-        if len(sizes) > 1 or self.dtype != vectors_type(manifest["files"]):
+        sizes = {len(self._vectors), len(self._truncated), len(self._passages), *self._offsets[-1:].tolist()}
+        if len(sizes) > 1 or len(self._offsets) != len(index) + 1 or self.dtype != vectors_type(manifest["files"]):
             raise IntegrityError(f"{folder}: files of different lengths; remove the folder and store them again")
 
     def __len__(self) -> int:
