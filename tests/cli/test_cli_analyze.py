@@ -250,8 +250,8 @@ def test_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["collection", "c", "-o", "absent/s.json"], "its folder does not exist"),
         (["relevant-passages", "c", "--separator", "_"], "a passage id lacks '_' (got 'd1#0')"),
-        (["relevant-passages", "c", "--level", "0"], "Input should be greater than or equal to 1"),
-        (["relevant-passages", "c", "--document-level", "0"], "Input should be greater than or equal to 1"),
+        (["relevant-passages", "c", "--level", "0"], "Invalid value for '-l' / '--level': "),  # the rest is Typer's
+        (["relevant-passages", "c", "--document-level", "0"], "Invalid value for '--document-level': "),
         (["relevant-passages", "c", "--level", "9"], "no relevant document has a relevant passage"),
         (["evidence", "c"], "there is no evidence: the last argument is the collection (got 'c')"),
         (["evidence", "e", "c"], "passage_qrels.txt:1: document d1 has no passages of its source (got 0)"),
