@@ -17,7 +17,7 @@ class Comparison:
     """Difference between a system and the baseline in one measure.
 
     Attributes:
-        delta: mean difference, system - baseline, over all queries of either.
+        delta: mean difference, system - baseline, over the queries of both.
         p: two-sided p of the test; None for fewer than two queries.
         p_corrected: p after the correction; equal to `p` without a correction.
         significant: `p_corrected` is below the table's threshold.

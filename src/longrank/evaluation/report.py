@@ -71,14 +71,15 @@ def compare(
         notes: kept with the table.
 
     Raises:
-        InputError: no such baseline, or a threshold out of range.
+        InputError: no such baseline, a system without a query of the baseline, or a threshold out of range.
     """
+    notes = Notes() if notes is None else notes
     if baseline is not None and baseline not in results:
         raise InputError("the baseline is not among the systems", got=baseline)
     if not 0 < threshold < 1:
         raise InputError("the significance threshold must be between 0 and 1", got=threshold)
     measures = tuple(next(iter(results.values()))) if results else ()
-    deltas = _deltas(results, baseline, measures)
+    deltas = {} if baseline is None else _deltas(results, baseline, measures, notes)
     p_values = [lookup(TESTS, test, "test")(delta) for delta in deltas.values()]
     adjusted = corrected(p_values, correction, len(deltas))
     comparisons = {
@@ -87,22 +88,25 @@ def compare(
     }
     rows = tuple(_row(name, per_query, comparisons) for name, per_query in results.items())
     return Evaluation(
-        measures, rows, baseline, test, correction, len(deltas), threshold, results, Notes() if notes is None else notes
+        measures, rows, baseline, test, correction, len(deltas), threshold, results, notes
     )
 
 
 def _deltas(
-    results: Mapping[str, PerQuery], baseline: str | None, measures: tuple[str, ...]
+    results: Mapping[str, PerQuery], baseline: str, measures: tuple[str, ...], notes: Notes
 ) -> dict[tuple[str, str], Differences]:
-    """Return the per-query differences of every (system, measure) pair to test."""
-    if baseline is None:
-        return {}
-    return {
-        (name, measure): differences(per_query[measure], results[baseline][measure])
-        for name, per_query in results.items()
-        for measure in measures
-        if name != baseline and not is_count(measure)
-    }
+    """Return the per-query differences of every (system, measure) pair to test; topics of one system are noted."""
+    deltas, base = {}, results[baseline]
+    tested = [measure for measure in measures if not is_count(measure)]
+    for name, per_query in results.items():
+        for measure in tested if name != baseline else ():
+            deltas[name, measure] = differences(per_query[measure], base[measure])
+            alone = len(per_query[measure].keys() ^ base[measure].keys())
+            if not len(deltas[name, measure]):
+                raise InputError(f"{name} has no topic in common with {baseline}")
+            if alone and measure == tested[0]:
+                notes.say(f"{alone} topics that only {name} or {baseline} has are left out where the two are compared")
+    return deltas
 
 
 def _row(name: str, per_query: PerQuery, comparisons: Mapping[tuple[str, str], Comparison]) -> SystemRow:

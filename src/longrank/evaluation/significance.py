@@ -25,9 +25,8 @@ _CHUNK = 4096  # sign assignments held in memory at a time
 
 
 def differences(values: Mapping[str, float], baseline: Mapping[str, float]) -> Differences:
-    """Return ``values - baseline`` over all queries of either, in the order of query ids; a missing value is 0."""
-    query_ids = sorted(values.keys() | baseline.keys())
-    return np.array([values.get(q, 0.0) - baseline.get(q, 0.0) for q in query_ids], dtype=np.float64)
+    """Return ``values - baseline`` over the queries of both, in the order of query ids."""
+    return np.array([values[q] - baseline[q] for q in sorted(values.keys() & baseline.keys())], dtype=np.float64)
 
 
 def t_test(d: Differences) -> float | None:

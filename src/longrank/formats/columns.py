@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from longrank.errors import InputError
 from longrank.formats.lines import Block
+from longrank.types import Notes
 
 _BLANKS = re.compile(r"[ \t]+")
 _ROW = re.compile(r"[^ \t\n][^\n]*")
@@ -46,14 +47,14 @@ class Table(NamedTuple):
     columns: list[list[str]]
 
 
-def split_columns(block: Block, names: Sequence[str], path: Path, *, comments: bool = False) -> Table:
-    """Split a block into columns; blank lines are skipped, and lines that begin with ``#`` if `comments`.
+def split_columns(block: Block, names: Sequence[str], path: Path, *, comments: Notes | None = None) -> Table:
+    """Split a block into columns; blank lines are skipped, and lines that begin with ``#`` if `comments` counts them.
 
     Args:
         block: whole lines.
         names: the name of each column.
         path: the file, for messages.
-        comments: True: a line that begins with ``#`` is a comment.
+        comments: counts the lines that begin with ``#``, which are comments; None: they are rows.
 
     Raises:
         InputError: a row with another number of columns, a control character or a byte-order mark.
@@ -67,15 +68,20 @@ def split_columns(block: Block, names: Sequence[str], path: Path, *, comments: b
     if (
         len(fields) != n_rows * width
         or set(fields[width - 1 :: width]) != {_ROW_END}
-        or (comments and "#" in block.text)
+        or (comments is not None and "#" in block.text)
     ):
         return _split_rows(block, names, path, comments)
     return Table(range(block.first, block.first + n_rows), [fields[i::width] for i in range(len(names))])
 
 
-def _split_rows(block: Block, names: Sequence[str], path: Path, comments: bool) -> Table:
+def _split_rows(block: Block, names: Sequence[str], path: Path, comments: Notes | None) -> Table:
     """Split row by row, for a block in which some lines are not rows."""
-    kept = [(line, row) for line, row in _rows(block) if not (comments and row[0].startswith("#"))]
+    kept = []
+    for line, row in _rows(block):
+        if comments is not None and row[0].startswith("#"):
+            comments.add("lines that begin with #, skipped as comments", f"{path}:{line}")
+        else:
+            kept.append((line, row))
     for i, (line, row) in enumerate(kept, 1):
         if len(row) != len(names):
             what = f"{len(row)} column{'s' * (len(row) > 1)} instead of {len(names)}"

@@ -38,7 +38,7 @@ def read_passage_judgments(path: Path, notes: Notes) -> list[PassageJudgment]:
 
     Args:
         path: the file. Blank lines and lines that begin with ``#`` are skipped.
-        notes: counts repeated judgments with the same grade.
+        notes: counts lines that begin with ``#``, and repeated judgments with the same grade.
 
     Raises:
         InputError: no judgment, a row of another shape, a passage id without number, an offset or a grade that is no
@@ -62,7 +62,7 @@ def _rows(path: Path, notes: Notes) -> Iterator[PassageJudgment]:
     for block in read_blocks(path, notes):
         names = names or _form(block)
         if names is not None:
-            table = split_columns(block, names, path, comments=True)
+            table = split_columns(block, names, path, comments=notes)
             places = (_spans if names is _SPANS else _numbered)(table, path)
             grades = grades_of(table.columns[-1], table.lines, path)
             for query_id, (doc_id, passage), grade, line in zip(

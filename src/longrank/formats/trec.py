@@ -64,7 +64,7 @@ def read_qrels(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) ->
 
     Args:
         path: the file, ``.gz`` or not. Blank lines and lines that begin with ``#`` are skipped.
-        notes: counts repeated judgments with the same grade, negative grades ("not judged", as trec_eval has it),
+        notes: counts lines that begin with ``#``, repeated judgments with the same grade, negative grades ("not judged", as trec_eval has it),
             and queries without a relevant document.
         options: encoding and limits.
 
@@ -97,7 +97,7 @@ def _judgments(path: Path, notes: Notes, options: TextOptions) -> Iterator[Table
         body = block
         if block.first == 1 and tuple(head.split("\t")) == _BEIR:
             names, body = _BEIR, Block(2, body_text, block.ended)
-        yield split_columns(body, names, path, comments=True)
+        yield split_columns(body, names, path, comments=notes)
 
 
 def grades_of(column: Sequence[str], lines: Sequence[int], path: Path) -> list[int]:
@@ -134,9 +134,12 @@ def write_qrels(qrels: Qrels, path: Path) -> None:
     """Write judgments as TREC's four columns, in their order; the file appears when all are written.
 
     Raises:
-        InputError: an id is not one word, or the file cannot be written.
+        InputError: an id is not one word, a query id begins with ``#``, or the file cannot be written.
         LongRankError: writing failed (no space left, ...).
     """
+    for query_id in qrels:
+        if query_id.startswith("#"):
+            raise InputError("query id would begin a comment", path=path, got=query_id, fix="choose ids without # in front")
     rows = [(query_id, doc_id, grade) for query_id, judged in qrels.items() for doc_id, grade in judged.items()]
     check_ids([*qrels, *(doc_id for _, doc_id, _ in rows)], "id", path)
     with atomic_write(path, "w") as stream:

@@ -88,8 +88,8 @@ class Judging:
         Grades that another program has written into the file stay.
 
         Raises:
-            InputError: the document's id is not one word, as qrels files need it, or another program has made the file
-                wrong; nothing is changed.
+            InputError: an id does not fit into qrels files (the document's is not one word, or the query's begins with
+                ``#``), or another program has made the file wrong; nothing is changed.
             LongRankError: the file cannot be written; nothing is changed.
         """
         check_id(doc_id, "doc_id", self._path)
@@ -103,17 +103,22 @@ class Judging:
             self._grades, self._stamp = grades, _stamp(self._path)
 
     def _read_again(self) -> None:
-        """Read the grades of a file that another program has changed; if it is gone, the grades stay."""
+        """Read the grades of a file that another program has changed; if it is gone or empty, the grades stay.
+
+        A program that writes a file in place empties it first.
+        """
         stamp = _stamp(self._path)
-        if stamp not in (None, self._stamp):
+        if stamp is not None and stamp != self._stamp and stamp[1]:
             self._grades, self._stamp = _grades(self._path, Notes()), stamp
 
     def add(self, text: str) -> Query:
         """Return the query with a text, as a new one if there is none, and keep it in the file of own queries.
 
         Raises:
-            InputError: only the topics of a file can be judged.
+            InputError: only the topics of a file can be judged, or the text is blank.
         """
+        if not _normalized(text):
+            raise InputError("a query to judge needs text", got=text)
         with self._one_writer:
             known = self.find(text)
             if known is not None:
@@ -164,7 +169,7 @@ def _grades(path: Path, notes: Notes) -> dict[str, dict[str, int]]:
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
-    """Return what a change of a file changes; None: no file."""
+    """Return what a change of a file changes, its size in the middle; None: no file."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -11,6 +11,7 @@ from longrank.evaluation.measures import PerQuery
 from longrank.evaluation.render import PER_QUERY_RENDERERS, RENDERERS
 from longrank.evaluation.report import compare
 from longrank.evaluation.significance import differences, t_test
+from longrank.types import Notes
 
 
 def system(*average_precisions: float, returned: int = 10) -> PerQuery:
@@ -208,3 +209,13 @@ def test_values_per_query_have_trec_evals_shape() -> None:
 
 def test_a_table_of_one_system_has_nothing_to_mark() -> None:
     assert RENDERERS["table"](compare({"bm25": system(0.1)})) == ("system      AP  NumRet\nbm25    0.1000      10\n")
+
+
+def test_systems_are_compared_on_the_topics_of_both_and_the_others_are_noted() -> None:
+    notes, results = Notes(), {"bm25": system(0.1, 0.2, 0.9), "fold": system(0.2, 0.4)}
+    found = compare(results, baseline="bm25", notes=notes).rows[1].comparisons[0]
+    assert found is not None and found.delta == pytest.approx(0.15)
+    assert found.p == t_test(differences({"a": 0.2, "b": 0.4}, {"a": 0.1, "b": 0.2}))
+    assert notes.lines() == ["1 topics that only fold or bm25 has are left out where the two are compared"]
+    with pytest.raises(InputError, match="fold has no topic in common with bm25"):
+        compare({"bm25": {"AP": {"a": 1.0}}, "fold": {"AP": {"b": 1.0}}}, baseline="bm25")

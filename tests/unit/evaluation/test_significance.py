@@ -22,8 +22,8 @@ def _pair(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return baseline + rng.normal(0.05, 0.2, n), baseline
 
 
-def test_differences_cover_the_queries_of_both_and_take_missing_ones_as_zero() -> None:
-    assert differences({"b": 0.5, "c": 1.0}, {"a": 0.25, "b": 0.125}).tolist() == [-0.25, 0.375, 1.0]
+def test_differences_are_of_the_queries_that_both_have() -> None:
+    assert differences({"c": 1.0, "b": 0.5}, {"a": 0.25, "b": 0.125, "c": 0.5}).tolist() == [0.375, 0.5]
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 250])

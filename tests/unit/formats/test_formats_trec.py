@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longrank.errors import InputError, LongRankError
-from longrank.formats.trec import read_qrels, read_run, write_rankings, write_run
+from longrank.formats.trec import read_qrels, read_run, write_qrels, write_rankings, write_run
 from longrank.types import Notes, Run, ScoredDoc
 
 
@@ -46,9 +46,13 @@ def test_a_file_of_comments_holds_no_judgment(tmp_path: Path) -> None:
             read_qrels(tmp_path / "qrels.txt", Notes())
 
 
-def test_an_id_may_hold_a_number_sign_but_not_begin_a_line_with_it(tmp_path: Path) -> None:
-    (tmp_path / "qrels.txt").write_text("1 0 d#1 1\n#2 0 d2 1\n3 0 #d 1\n")
-    assert read_qrels(tmp_path / "qrels.txt", Notes()) == {"1": {"d#1": 1}, "3": {"#d": 1}}
+def test_an_id_may_hold_a_number_sign_but_not_begin_a_line_with_it_and_comments_are_counted(tmp_path: Path) -> None:
+    path, notes = tmp_path / "qrels.txt", Notes()
+    path.write_text("1 0 d#1 1\n#2 0 d2 1\n3 0 #d 1\n")
+    assert read_qrels(path, notes) == {"1": {"d#1": 1}, "3": {"#d": 1}}
+    assert f"lines that begin with #, skipped as comments: 1 (first: {path}:2)" in notes.lines()
+    with pytest.raises(InputError, match="would begin a comment"):
+        write_qrels({"#2": {"d2": 1}}, path)
 
 
 def test_columns_part_at_blanks_and_tabs_only(tmp_path: Path) -> None:

@@ -229,3 +229,30 @@ def test_judging_needs_an_index_and_a_key(
     assert plain.engine.index is not None
     assert main(["serve", *(str(plain.engine.index.path) if one == "INDEX" else one for one in arguments)]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_an_id_that_would_begin_a_comment_is_refused_and_grades_stay(tmp_path: Path) -> None:
+    topics, path = tmp_path / "topics.jsonl", tmp_path / "qrels.txt"
+    topics.write_text('{"query_id": "#1", "text": "fox"}\n{"query_id": "2", "text": "moon"}\n')
+    with opened_judging(path, str(topics), notes=Notes()) as judging:
+        judging.judge("2", "d", 1)
+        with pytest.raises(InputError, match="would begin a comment"):
+            judging.judge("#1", "d", 3)
+    assert path.read_text() == "2 0 d 1\n"
+
+
+@pytest.mark.parametrize("text", [" ", "\x1c", "\u2028\x85"])
+def test_a_blank_query_is_not_kept_since_the_next_server_could_not_read_it(tmp_path: Path, text: str) -> None:
+    with opened_judging(tmp_path / "qrels.txt", notes=Notes()) as judging:
+        with pytest.raises(InputError, match="needs text"):
+            judging.add(text)
+        judging.add("fox")
+    with opened_judging(tmp_path / "qrels.txt", notes=Notes()) as judging:
+        assert [topic.text for topic in judging.topics] == ["fox"]
+
+
+def test_grades_stay_when_another_program_has_just_emptied_the_file(judging: Judging, files: tuple[Path, Path]) -> None:
+    judging.judge("1", "d", 1)
+    files[0].write_text("")
+    judging.judge("1", "e", 2)
+    assert files[0].read_text() == "1 0 d 1\n1 0 e 2\n"
