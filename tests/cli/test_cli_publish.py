@@ -181,6 +181,9 @@ def test_the_folders_own_card_is_uploaded_as_it_is(copy: Path, capsys: pytest.Ca
     assert capsys.readouterr().out == "# Mine\n"
     assert main(["publish", str(copy), "--license", "mit", "--dry-run"]) == 2
     assert "is the model's card" in capsys.readouterr().err
+    (copy / "model" / "README.md").write_bytes("# Möbel\n".encode("latin-1"))
+    assert main(["publish", str(copy), "--dry-run"]) == 2
+    assert "README.md: cannot be read: 'utf-8' codec can't decode byte 0xf6" in capsys.readouterr().err
 
 
 def test_document_networks_name_their_pipeline_and_untrained_networks_are_refused(

@@ -87,9 +87,7 @@ def compare(
         for (pair, delta), p, p_corrected in zip(deltas.items(), p_values, adjusted, strict=True)
     }
     rows = tuple(_row(name, per_query, comparisons) for name, per_query in results.items())
-    return Evaluation(
-        measures, rows, baseline, test, correction, len(deltas), threshold, results, notes
-    )
+    return Evaluation(measures, rows, baseline, test, correction, len(deltas), threshold, results, notes)
 
 
 def _deltas(

@@ -64,9 +64,8 @@ def read_qrels(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) ->
 
     Args:
         path: the file, ``.gz`` or not. Blank lines and lines that begin with ``#`` are skipped.
-        notes: counts lines that begin with ``#``, repeated judgments with the same grade, negative grades ("not judged", as trec_eval has it),
-            and queries without a relevant document.
-        options: encoding and limits.
+        notes: counts lines that begin with ``#``, repeated judgments with the same grade, negative grades ("not
+            judged", as trec_eval has it), and queries without a relevant document.
 
     Returns:
         query_id -> doc_id -> grade, in the order of the file.
@@ -139,7 +138,9 @@ def write_qrels(qrels: Qrels, path: Path) -> None:
     """
     for query_id in qrels:
         if query_id.startswith("#"):
-            raise InputError("query id would begin a comment", path=path, got=query_id, fix="choose ids without # in front")
+            raise InputError(
+                "query id would begin a comment", path=path, got=query_id, fix="choose ids without # in front"
+            )
     rows = [(query_id, doc_id, grade) for query_id, judged in qrels.items() for doc_id, grade in judged.items()]
     check_ids([*qrels, *(doc_id for _, doc_id, _ in rows)], "id", path)
     with atomic_write(path, "w") as stream:

@@ -12,6 +12,7 @@ from longrank.models.description import FILE, describe
 from longrank.networks.model_card import CARD
 from longrank.networks.model_files import SUFFIXES, find_model
 from longrank.networks.uploading import upload
+from longrank.small_files import CONFIG, read_small
 from longrank.storage import MANIFEST
 from longrank.training.model_card import local_paths, read_record, trained_card
 from longrank.training.run_folder import FOLDS, MODEL, begun_here, finished
@@ -140,14 +141,14 @@ def _card(folder: Path, name: str, licence: str | None, notes: Notes) -> str:
     """Return the folder's own card, or a new card.
 
     Raises:
-        InputError: no training to describe, or a licence for a card that is written already.
+        InputError: no training to describe, or a licence for a card that is written already, or that cannot be read.
     """
     if (folder / CARD).is_file():
         if licence is not None:
             fix = f"write 'license: {licence}' between its first --- lines, and leave the licence out here"
             raise InputError("is the model's card", path=folder / CARD, fix=fix)
         notes.say(f"the card is {folder / CARD}")
-        return (folder / CARD).read_text(encoding="utf-8")
+        return _own_card(folder / CARD)
     record = read_record(folder)
     if record is None or "training" not in record.get("run", {}):
         raise InputError("holds no record of a training to write a card from", path=folder, fix=f"write {CARD} there")
@@ -156,3 +157,10 @@ def _card(folder: Path, name: str, licence: str | None, notes: Notes) -> str:
     for path in list(local_paths(record))[:1]:
         notes.say(f"the training's record, which is uploaded, names paths of this machine, such as {path}")
     return trained_card(folder, record, name, licence)
+
+
+def _own_card(path: Path) -> str:
+    try:
+        return read_small(path, CONFIG, "model cards").decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", path=path, fix="write it in UTF-8") from None
