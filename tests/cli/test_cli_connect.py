@@ -188,7 +188,10 @@ def test_other_answers_are_told(
     [
         ("localhost:8330", 2, "begins with http:// or https://"),
         ("file:///etc/passwd", 2, "begins with http:// or https://"),
-        ("http://127.0.0.1:99999", 2, "no such port"),
+        ("http://127.0.0.1:99999", 2, "is no address of a server: Port out of range 0-65535"),
+        ("http://[::1", 2, "is no address of a server: Invalid IPv6 URL"),
+        ("http://exa mple", 2, "is no address of a server: URL can't contain control characters"),
+        (f"http://{'a' * 64}.example", 1, "no answer from http://aaaa"),
         ("http://127.0.0.1:9", 1, "no answer from http://127.0.0.1:9"),
     ],
 )
@@ -197,3 +200,12 @@ def test_addresses_without_a_server_are_told(
 ) -> None:
     assert main(["search", str(index), "fox", "--connect", url]) == code
     assert message in capsys.readouterr().err
+
+
+def test_a_key_that_no_header_can_hold_is_refused(
+    index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for key in ("clé€", "a\nb"):
+        monkeypatch.setenv("LONGRANK_API_KEY", key)
+        assert main(["search", str(index), "fox", "--connect", "http://127.0.0.1:9"]) == 2
+        assert "the key of a server is printable ASCII; correct LONGRANK_API_KEY" in capsys.readouterr().err

@@ -30,6 +30,9 @@ from longrank.types import Float32s, Notes, Query, ScoredDoc, scored_docs
 MAX_TERMS = 1024
 """Largest number of distinct terms in a query; of more terms, the heaviest are kept."""
 
+MAX_WEIGHT = 1e30
+"""Largest weight of a term; sums of scores stay within float32."""
+
 _MANY = 500_000  # documents; from here two threads are faster than one (1.4 times for a million documents)
 
 
@@ -139,11 +142,11 @@ class Searcher(Noting, ABC):
         """Return the best documents for weighted terms, among documents with any of them.
 
         Args:
-            weights: analysed terms with positive weights.
+            weights: analysed terms with weights above 0, at most `MAX_WEIGHT`.
             k: largest number of documents, >= 1.
 
         Raises:
-            InputError: k < 1, or a weight that is not positive and finite.
+            InputError: k < 1, or a weight out of range.
         """
         check("k", k, k >= 1, "at least 1")
         found, shares = self._found(weights)
@@ -192,8 +195,8 @@ class Searcher(Noting, ABC):
     def _found(self, weights: Mapping[str, float]) -> tuple[FoundTerms, NDArray[np.floating]]:
         """Return the terms that are in the index, in alphabetical order, and their `_weights`."""
         for term, weight in weights.items():
-            if not 0 < weight < float("inf"):
-                raise InputError(f"weight of term {term!r} must be positive and finite", got=weight)
+            if not 0 < weight <= MAX_WEIGHT:
+                raise InputError(f"weight of term {term!r} must be above 0 and at most {MAX_WEIGHT:g}", got=weight)
         ordered = sorted(weights)  # the order of the numbers of terms
         found = self.index.inverted.found(ordered)
         return found, self._weights(np.array([weights[ordered[n]] for n in found.places.tolist()]), found.dfs)

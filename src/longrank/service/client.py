@@ -62,24 +62,31 @@ def results_of(url: str, status: int, content: bytes) -> tuple[Results[Result], 
 
 
 def _asked(url: str, body: bytes, key: str | None, timeout: float) -> tuple[int, bytes]:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError("the address of a server begins with http:// or https://", got=url)
-    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    try:
-        connection = kind(parts.hostname, parts.port, timeout=timeout)
-    except ValueError:
-        raise InputError("the address has no such port", got=url) from None
+    if key and not (key.isascii() and key.isprintable()):
+        raise InputError("the key of a server is printable ASCII", fix="correct LONGRANK_API_KEY")
+    connection, path = _connection(url, timeout)
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
     try:
-        connection.request("POST", f"{parts.path.rstrip('/')}/search", body, headers)
+        connection.request("POST", f"{path}/search", body, headers)
         response = connection.getresponse()  # a redirect is not followed: it could lead the key elsewhere
         status, content = response.status, response.read(_MOST_BYTES + 1)
-    except (OSError, HTTPException) as error:
+    except (OSError, HTTPException, UnicodeError) as error:  # UnicodeError: no name of a host
         raise LongRankError(f"no answer from {url} ({error}); start a server with longrank serve INDEX") from None
     finally:
         connection.close()
     return status, content
+
+
+def _connection(url: str, timeout: float) -> tuple[HTTPConnection, str]:
+    """Return the connection, not opened yet, and the path of the address."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InputError("the address of a server begins with http:// or https://", got=url)
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        return kind(parts.hostname, parts.port, timeout=timeout), parts.path.rstrip("/")
+    except (ValueError, HTTPException) as error:
+        raise InputError(f"is no address of a server: {error}", got=url) from None
 
 
 def _read(url: str, status: int, content: bytes) -> dict[str, Any]:

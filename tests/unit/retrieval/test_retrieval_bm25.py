@@ -143,8 +143,8 @@ def test_parameters_out_of_range_are_refused(three: Index, arguments: dict[str, 
         BM25(three, **arguments)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("weight", [0.0, -1.0, math.nan, math.inf])
-def test_weights_must_be_positive(three: Index, weight: float) -> None:
+@pytest.mark.parametrize("weight", [0.0, -1.0, math.nan, math.inf, 1e39])
+def test_weights_must_be_positive_and_fit_float32(three: Index, weight: float) -> None:
     with pytest.raises(InputError, match="weight of term 'apple'"):
         BM25(three).search({"apple": weight}, 10)
 
