@@ -223,4 +223,7 @@ def test_a_report_names_every_skipped_file_and_strict_refuses_the_first(
     assert "files that cannot be read skipped: 1" in capsys.readouterr().err
     assert main([*command, "--strict"]) == 2
     assert "b.eml: is no mail message" in capsys.readouterr().err
+    (tmp_path / "queries.jsonl").write_text('{"doc_id": "a.txt", "queries": ["cats"]}\n')
+    assert main([*command[:-1], str(tmp_path / "queries.jsonl"), "--expansions", str(tmp_path / "queries.jsonl")]) == 2
+    assert "queries.jsonl: is also an input and would be overwritten" in capsys.readouterr().err
     assert main([*command, "--strict", "--exclude", "*.eml"]) == 0

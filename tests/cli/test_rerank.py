@@ -61,6 +61,16 @@ def test_no_input_is_overwritten(name: str, folder: Path, capsys: pytest.Capture
     assert (folder / name).read_bytes() == before
 
 
+def test_the_settings_of_the_pipeline_are_not_overwritten(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tmp_path / "mine.toml"
+    settings.write_text("[final]\ndepth = 5\n")
+    assert main(rerank_arguments(folder, settings, "--pipeline", str(settings))) == 2
+    assert "mine.toml: is also an input and would be overwritten" in capsys.readouterr().err
+    assert settings.read_text() == "[final]\ndepth = 5\n"
+
+
 def test_nothing_in_a_document_steers_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row = {"id": "d", "title": "a\x1b]0;title\x07", "text": "red \x1b[31mwhale\x9b31m"}
     (tmp_path / "docs.jsonl").write_text(json.dumps(row))

@@ -179,7 +179,7 @@ def index(
     from longrank.types import Notes
     from longrank.verbs.index import check_search
 
-    notes, skipped = Notes(), SkippedFiles(report, output, *sources)
+    notes, skipped = Notes(), SkippedFiles(report, output, *sources, *(expansions or ()), delete)
     check_search(ann, vectors_dtype, vectors)
     actions = Actions(add, replace_documents, delete, update, dry_run, merge)
     actions.check(sources, output, shards)

@@ -76,7 +76,8 @@ def rerank(
 
     notes = Notes()
     evidence = evidence or output.with_name(output.name + ".evidence")
-    output_file(output, *places(queries, "queries"), run, evidence, index, score_cache)
+    settings = pipeline if pipeline.endswith(".toml") else None
+    output_file(output, *places(queries, "queries"), run, evidence, index, score_cache, settings)
     query_list = read_queries(queries, notes, format=query_format, field=field)
     model = converted(model, notes) if convert and model else model
     with console.progress("reranking", len(query_list), "queries") as advance:

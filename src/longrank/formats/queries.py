@@ -165,9 +165,10 @@ def _check_ids(topics: Sequence[Topic], path: Path) -> None:
     lines: dict[str, int] = {}
     for line, query_id, _ in topics:
         check_id(query_id, "query id", path, line)
-        if lines.setdefault(query_id, line) != line:
+        if query_id in lines:  # a line may hold several topics of XML
             what = f"query id occurs twice, first on line {lines[query_id]}"
             raise InputError(what, path=path, line=line, got=query_id)
+        lines[query_id] = line
 
 
 def _field(name: str, topics: Sequence[Topic], path: Path) -> str:

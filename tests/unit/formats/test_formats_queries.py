@@ -314,3 +314,10 @@ def test_a_row_that_is_not_cedrs_is_refused(tmp_path: Path) -> None:
 def test_an_encoding_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "q.tsv").write_bytes(b"1\tcaf\xe9\n")
     assert read_queries(tmp_path / "q.tsv", Notes(), options=TextOptions("latin-1"))[0].text == "café"
+
+
+def test_topics_of_one_id_on_a_line_are_refused_with_the_line(tmp_path: Path) -> None:
+    topic = '<topic number="1"><query>fox</query></topic>'
+    (tmp_path / "topics.xml").write_text(f"<topics>\n{topic}{topic}\n</topics>\n")
+    with pytest.raises(InputError, match=r"topics.xml:2: query id occurs twice, first on line 2"):
+        read_queries(tmp_path / "topics.xml", Notes())
