@@ -101,7 +101,7 @@ def _deltas(
             deltas[name, measure] = differences(per_query[measure], base[measure])
             alone = len(per_query[measure].keys() ^ base[measure].keys())
             if not len(deltas[name, measure]):
-                raise InputError(f"{name} has no topic in common with {baseline}")
+                raise InputError(f"{name} has no topic in common with {baseline}", about=("runs", "baseline"))
             if alone and measure == tested[0]:
                 notes.say(f"{alone} topics that only {name} or {baseline} has are left out where the two are compared")
     return deltas
