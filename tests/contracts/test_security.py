@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import audited
 import longrank
+import object_stores
 
 _PACKAGE = str(Path(longrank.__file__).parent)
 
@@ -29,17 +31,19 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(place: Path, *commands: tuple[str, list[str]]) -> None:
+def run(place: Path, *commands: tuple[str, list[str]], connects: Sequence[str] = (), **variables: str) -> None:
     """Run commands in one process; each may read the files and folders beside it, and write ``out`` and ``tmp``."""
     policy = {
         "writes": [str(place / "out"), str(place / "tmp")],
         "package": _PACKAGE,
+        "connects": list(connects),
         "commands": [{"arguments": line.split(), "reads": reads} for line, reads in commands],
     }
     (place / "policy.json").write_text(json.dumps(policy))
     environment = os.environ | {"HOME": str(place / "home"), "XDG_CACHE_HOME": str(place / "home")}
     environment |= {"TMPDIR": str(place / "tmp"), "TORCHINDUCTOR_CACHE_DIR": str(place / "tmp")}
     environment |= {"HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1", "TOKENIZERS_PARALLELISM": "false"}
+    environment |= variables
     script = [sys.executable, audited.__file__, str(place / "policy.json")]
     done = subprocess.run(script, capture_output=True, text=True, check=False, env=environment, cwd=place / "out")
     assert done.returncode == 0, done.stderr
@@ -63,6 +67,23 @@ def test_the_core_commands_touch_their_inputs_and_outputs_alone(place: Path) -> 
         (f"weigh {qrels} a.run r.run.evidence -o w", [qrels]),
         (f"tune i {queries} {qrels} --grid k1=0.9,1.2 -o t", [queries, qrels]),
     )
+
+
+def test_an_index_in_an_object_store_connects_to_the_store_alone(place: Path) -> None:
+    documents, queries = str(place / "in" / "docs.jsonl"), str(place / "in" / "queries.tsv")
+    index = f"s3://{object_stores.BUCKET}/my.index"
+    with object_stores.serving_s3() as port:
+        object_stores.client(port)
+        run(
+            place,
+            (f"index {documents} -o {index} --workers 1", [documents]),
+            (f"retrieve {index} {queries} -o a.run", [queries]),
+            (f"search {index} banana --pipeline lexical", []),
+            (f"check {index}", []),
+            connects=[f"127.0.0.1:{port}"],
+            XDG_CACHE_HOME=str(place / "out" / "cache"),
+            **object_stores.settings(port),
+        )
 
 
 @pytest.mark.slow

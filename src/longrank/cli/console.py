@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 from longrank.errors import printable
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from longrank.types import Notes
 
 
 _PLAIN_SECONDS = 10.0  # seconds between lines of progress where there is no terminal
 _state = {"debug": False}
+_bars: list[Progress] = []
 
 
 def set_debug(on: bool) -> None:
@@ -106,9 +109,24 @@ def _bar(what: str, total: int | None, detail: Callable[[], str]) -> Iterator[Ca
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _shared(lambda: Progress(*columns, console=Console(stderr=True), transient=True)) as bar:
         task = bar.add_task(what, total=total)
         yield lambda n, total=None: bar.update(task, advance=n, total=total, description=f"{what}{detail()}")
+        bar.remove_task(task)
+
+
+@contextmanager
+def _shared(make: Callable[[], Progress]) -> Iterator[Progress]:
+    """Yield the bars that are shown, or new ones: an upload shows its own within those of a build."""
+    if _bars:
+        yield _bars[0]
+        return
+    with make() as bars:
+        _bars.append(bars)
+        try:
+            yield bars
+        finally:
+            _bars.clear()
 
 
 @contextmanager

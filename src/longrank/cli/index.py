@@ -27,12 +27,13 @@ def index(
             help="Documents: PDF, office, HTML, Markdown, mail, text, JSONL, TSV or TREC files, folders of them, "
             "a quoted pattern such as 'docs/*.jsonl.gz', Parquet, a collection folder, "
             "sqlite:///FILE?query=SELECT ..., postgresql://..., or irds:ID; with --vectors or --sparse alone, "
-            "an existing INDEX.",
+            "an existing INDEX; an INDEX to upload, with -o s3://BUCKET/NAME.",
             metavar="SOURCE",
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder of the index: a new folder, or an index to replace.")
+        Path | None,
+        typer.Option("-o", "--output", help="Folder of the index or s3://BUCKET/NAME: new, or an index to replace."),
     ] = None,
     format: Annotated[str | None, typer.Option(help="Document format, if the file names do not tell.")] = None,
     fields: Annotated[
@@ -172,12 +173,15 @@ def index(
     longrank index --add new.jsonl my.index
 
     longrank index --update my.index
+
+    longrank index docs.jsonl -o s3://bucket/my.index
     """
     from longrank.cli.change_index import Actions, change, check_build_options
     from longrank.cli.skipped import SkippedFiles
     from longrank.errors import InputError
+    from longrank.storage.remote import address_of
     from longrank.types import Notes
-    from longrank.verbs.index import check_search
+    from longrank.verbs.index import check_search, upload_index
 
     notes, skipped = Notes(), SkippedFiles(report, output, *sources, *(expansions or ()), delete)
     check_search(ann, vectors_dtype, vectors)
@@ -217,8 +221,12 @@ def index(
                 change(sources, actions, corpus, workers or _WORKERS, notes)
             else:
                 where = {"workers": workers or (_WORKERS if engine is None else None), "engine": engine}
-                options |= {"corpus": corpus, "shards": shards, "resources": resources, **where}
-                _build(sources, output, options, notes)
+                if _is_upload(sources, output):
+                    of_builds = {"fields": names, "shards": shards, "engine": engine}
+                    _upload(Path(sources[0]), output, {**options, **of_builds}, notes)
+                else:
+                    options |= {"corpus": corpus, "shards": shards, "resources": resources, **where}
+                    _build(sources, output, options, notes)
     elif (vectors is None and sparse is None) or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
     if vectors is not None:
@@ -229,6 +237,26 @@ def index(
         store_sparse(output or Path(sources[-1]), sparse, passages, notes)
         print(f"sparse vectors\t{sparse} {passages}")
     console.show_notes(notes)
+
+
+def _is_upload(sources: list[str], output: Path) -> bool:
+    """Tell whether the source is an index and the output is an address."""
+    from longrank.collections.databases import is_address
+    from longrank.storage.remote import address_of
+    from longrank.verbs.check import is_index
+
+    return len(sources) == 1 and address_of(output) != "" and not is_address(sources[0]) and is_index(Path(sources[0]))
+
+
+def _upload(source: Path, output: Path, options: dict[str, Any], notes: Notes) -> None:
+    from longrank.cli.change_index import check_build_options
+    from longrank.index import Index
+    from longrank.storage.remote import address_of
+    from longrank.verbs.index import upload_index
+
+    check_build_options(source, options)
+    upload_index(source, address_of(output), notes=notes)
+    _print_summary(Index(source), address_of(output))
 
 
 def _metadata(value: str) -> tuple[str, ...] | None:
@@ -274,7 +302,7 @@ def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Not
         corpus = options["corpus"]
         options["corpus"] = replace(corpus, text=replace(corpus.text, on_bytes=count))
         built = build_from_files(sources, output, **options, notes=notes, progress=advance)
-    _print_summary(built)
+    _print_summary(built, built.place)
 
 
 def store_vectors(
@@ -306,9 +334,9 @@ def store_sparse(path: Path, model: str, preset: str, notes: Notes) -> None:
         add_sparse(path, model, preset, notes=notes, progress=advance)
 
 
-def _print_summary(index: Index) -> None:
+def _print_summary(index: Index, place: Path | str) -> None:
     size = sum(path.stat().st_size for path in index.path.rglob("*") if path.is_file())
-    print(f"index\t{index.path}")
+    print(f"index\t{place}")
     if len(index.parts) > 1:
         print(f"shards\t{len(index.parts)}")
     print(f"documents\t{index.n_docs}\nunique terms\t{index.n_terms}\nterms\t{index.total_terms}")

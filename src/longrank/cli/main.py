@@ -25,6 +25,7 @@ from longrank.cli.listing import ByTask, summaries
 from longrank.config import suggestion
 from longrank.errors import InputError, LongRankError, first_line, printable
 from longrank.storage.cache import use_cache_folder
+from longrank.storage.remote.progress import use_progress
 
 COMMANDS = {
     "demo": "longrank.cli.demo:demo",
@@ -138,6 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
     use_cache_folder(console.cache_folder())
+    use_progress(console.progress)
     app = None
     try:
         app = build_app([command]) if command else _listing_app()

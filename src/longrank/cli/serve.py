@@ -34,7 +34,7 @@ _HOST_NAME = re.compile(r"\*|[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 def serve(
     index: Annotated[
-        Path | None, typer.Argument(help="Index to search, or STORE:SETTINGS.toml.", metavar="INDEX")
+        Path | None, typer.Argument(help="Index to search, s3://BUCKET/NAME, or STORE:SETTINGS.toml.", metavar="INDEX")
     ] = None,
     rerank_only: Annotated[
         bool, typer.Option("--rerank-only", help="Serve no index; only rerank texts of requests.")
@@ -160,11 +160,14 @@ def serve(
 
 def _check_writable(key: str | None, index: Path | None) -> None:
     from longrank.storage import check_folder
+    from longrank.storage.remote import address_of
 
     if index is None:
         raise InputError("--writable needs an index", fix="leave out --rerank-only, and give INDEX")
     if key is None:
         raise InputError("--writable needs a key", fix=f"give --key-file FILE, or set ${_KEY}")
+    if address_of(index):
+        raise InputError("--writable needs an index in a local folder", got=str(index))
     check_folder(index)
 
 

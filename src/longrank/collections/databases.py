@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.formats.records import Record
+from longrank.storage.remote.addresses import SCHEMES
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _QUERY = re.compile(r"[?&]query=")
@@ -73,6 +74,9 @@ def parse_address(source: str) -> Address:
         InputError: an unknown scheme, or a password with characters that must be percent-encoded; never shows it.
     """
     scheme = source.partition("://")[0].lower()
+    if scheme in SCHEMES:
+        fix = "copy them into a folder first, for S3: aws s3 cp --recursive"
+        raise InputError("documents are not read from object stores", path=Path(f"{scheme}:"), fix=fix)
     lookup(DATABASES, scheme, "kind of address")
     before, *rest = _QUERY.split(source[len(scheme) + 3 :], maxsplit=1)
     host = (_HOST.match(before) or [""])[0]

@@ -26,6 +26,7 @@ from longrank.formats.expansions import expansion_line
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.storage import MANIFEST, Journal, atomic_write, read_journal
+from longrank.storage.remote import address_of
 from longrank.storage.workplace import working_on
 from longrank.types import Document, Notes
 
@@ -61,13 +62,13 @@ def open_documents(source: Any, options: CorpusOptions | None, notes: Notes) -> 
         IntegrityError: the index is damaged.
     """
     place = isinstance(source, str | Path) and not is_address(str(source))
-    if place and (Path(source) / MANIFEST).is_file():
+    if address_of(source) or (place and (Path(source) / MANIFEST).is_file()):
         source = Index.open(source)
     if isinstance(source, Index):
         if options is not None:
-            raise InputError("format and fields are for documents, not for an index", path=source.path)
+            raise InputError("format and fields are for documents, not for an index", path=source.place)
         if not source.n_docs:
-            raise InputError("holds no document", path=source.path)
+            raise InputError("holds no document", path=source.place)
         return Documents(lambda: iter(source), source.n_docs, source.digest)
     source = list(source) if isinstance(source, Iterator) else source
     digest, n_documents = hashlib.sha256(), 0

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from longrank.index.writer import IndexWriter, writing
+from longrank.storage.remote import changing
 from longrank.types import Notes
 
 
@@ -15,11 +16,11 @@ class Changeable:
     """An index whose folder can be changed.
 
     Attributes:
-        path: its folder.
+        place: its folder, or its address in an object store.
         notes: counts remarks on accepted input.
     """
 
-    path: Path
+    place: Path | str
     notes: Notes
     _origin: Self | None = None
 
@@ -30,8 +31,9 @@ class Changeable:
     def writer(self, notes: Notes | None = None) -> Iterator[IndexWriter]:
         """Lock the index, and yield a writer; its changes become visible together when the block ends.
 
-        The changes apply to the newest state of the index. This object, and any other open index, stays as it is: open
-        the index again to see them. An error inside the block leaves the index as it was.
+        The changes apply to the newest state of the index; if it is in an object store, they are uploaded at the end.
+        This object, and any other open index, stays as it is: open the index again to see them. An error inside the
+        block leaves the index as it was.
 
         Args:
             notes: counts remarks on accepted input.
@@ -49,7 +51,8 @@ class Changeable:
             >>> [document.doc_id for document in Index(index.path)]
             ['d2', 'd3']
         """
-        with writing(self.path, self.notes if notes is None else notes) as writer:
+        notes = self.notes if notes is None else notes
+        with changing(self.place, notes) as folder, writing(folder, notes) as writer:
             yield writer
 
     def add(self, documents: Any, **options: Any) -> Self:
@@ -75,6 +78,6 @@ class Changeable:
         return self._opened_again()
 
     def _opened_again(self) -> Self:
-        index = type(self)(self.path)
+        index = type(self)(self.place)
         index._origin = self  # a temporary folder lives as long as its index
         return index

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -35,6 +36,8 @@ from longrank.storage import (
     open_manifest,
     verify,
 )
+from longrank.storage.remote import address_of, check_no_copy
+from longrank.storage.remote.addresses import SCHEMES
 from longrank.storage.workplace import LOCK, working_in
 
 FORMAT = "longrank index"
@@ -44,6 +47,9 @@ VECTORS = "vectors"
 SPARSE = "sparse"
 SOURCES = ".sources.jsonl"
 DATA, DELETED, BUILDING = "data-", "deleted-", ".building-"
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")  # pathlib leaves one slash of two
+_SEGMENT = re.compile(rf"{DATA}\w+")
+_DELETIONS = re.compile(rf"({DELETED}\w+)?")
 
 
 class SegmentName(NamedTuple):
@@ -61,14 +67,20 @@ class SegmentName(NamedTuple):
         return {"data": self.data, "deleted": self.deleted} | ({"shard": True} if self.is_shard else {})
 
 
-def folder_path(folder: object) -> Path:
-    """Return the path of an index folder.
+def place_of(folder: object) -> Path | str:
+    """Return the path of an index folder, or its address in an object store.
 
     Raises:
-        InputError: not a path.
+        InputError: not a path, or an address of another kind.
     """
     if not isinstance(folder, str | Path) or not str(folder):
         raise InputError("an index is a folder", got=folder, fix="give its path")
+    if address := address_of(folder):
+        return address
+    scheme = _SCHEME.match(str(folder))
+    if scheme is not None and not os.path.lexists(f"{scheme[1]}:"):
+        fix = f"{', '.join(SCHEMES)}, or the path of a folder"
+        raise InputError("an index has no such kind of address", got=str(folder), fix=fix)
     return Path(folder)
 
 
@@ -102,14 +114,21 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def segments_of(manifest: Mapping[str, Any]) -> list[SegmentName]:
     """Return the segments that the manifest of an index names, in the order of their documents; empty if damaged."""
     if "segments" not in manifest:
-        return [SegmentName(manifest["data"])] if isinstance(manifest.get("data"), str) else []
+        return _inside([SegmentName(manifest["data"])]) if isinstance(manifest.get("data"), str) else []
     try:
-        return [
+        named = [
             SegmentName(str(entry["data"]), str(entry["deleted"]), entry.get("shard") is True)
             for entry in manifest["segments"]
         ]
     except (KeyError, TypeError, AttributeError):
         return []
+    return _inside(named)
+
+
+def _inside(named: list[SegmentName]) -> list[SegmentName]:
+    """Return names of segments if none can lead out of the folder; else none."""
+    right = all(_SEGMENT.fullmatch(one.data) and _DELETIONS.fullmatch(one.deleted) for one in named)
+    return named if right else []
 
 
 def open_parts(folder: Path) -> list[Part]:
@@ -166,6 +185,7 @@ def building(folder: Path) -> Iterator[Path]:
         InputError: `folder` exists and is not an index, its parent does not exist or is read-only,
             or another process is writing to it.
     """
+    check_no_copy(folder)
     _refuse_other(folder)
     with working_in(folder, keep_lock_with=MANIFEST):
         remove_leftovers(folder)

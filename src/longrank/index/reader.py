@@ -27,13 +27,14 @@ from longrank.index.builder import write_index
 from longrank.index.changeable import Changeable
 from longrank.index.documents import Slots
 from longrank.index.filters import Filter
-from longrank.index.folder import VECTORS, folder_path, open_parts
+from longrank.index.folder import VECTORS, open_parts, place_of
 from longrank.index.languages import Languages, keeping
 from longrank.index.living import Readers, readers_of
 from longrank.index.living_metadata import metadata_of
 from longrank.index.options import IndexOptions
 from longrank.index.parts import digest_of_parts
 from longrank.storage import MANIFEST
+from longrank.storage.remote import changing, local
 from longrank.text.analysis import ANALYZERS, Analyzer
 from longrank.types import Document, Notes, Query, headings_of
 from longrank.types.pages import HEADINGS
@@ -43,7 +44,8 @@ class Index(Changeable):
     """An index: postings, statistics and documents. Documents have ids, and numbers from 0 in the order of reading.
 
     Attributes:
-        path: its folder.
+        path: its folder; of an index in an object store, a copy in the cache folder.
+        place: its folder, or its address in an object store.
         notes: counts remarks of the build.
         options: the options of the build.
         analyzer: the analysis chain of documents and queries; of documents without a language in a mixed index.
@@ -57,13 +59,17 @@ class Index(Changeable):
     """
 
     def __init__(self, path: Path | str) -> None:
-        """Open the index in the folder `path`.
+        """Open the index in the folder `path`, or at an address such as ``s3://bucket/name``.
+
+        The files of an address are fetched into the cache folder, as far as their content is not there yet.
 
         Raises:
-            InputError: no such folder, or not an index.
+            InputError: no such folder, or not an index; no connection, bucket or rights, or too little space.
+            MissingExtra: s3fs is not installed.
             IntegrityError: a file is missing or of another size, or another version wrote it.
         """
-        self.path = path = folder_path(path)
+        self.place = place_of(path)
+        self.path = path = local(self.place)
         self.notes = Notes()
         self.parts = open_parts(path)
         self.options = self.parts[0].options
@@ -106,8 +112,9 @@ class Index(Changeable):
         Args:
             source: a file, a folder, a collection or ``irds:ID``, or a list of these; or an iterable of `Document`,
                 mappings with an id, or (id, text) pairs; or a table with a column ``docno``.
-            folder: absent, empty, or an index, which is replaced when all is done. None: a temporary folder, which
-                is removed with the returned index.
+            folder: absent, empty, or an index, which is replaced when all is done; or an address such as
+                ``s3://bucket/name``, to which the index is uploaded. None: a temporary folder, which is removed with
+                the returned index.
             corpus: format, fields and encoding of the documents. The title is always kept, and indexed if it is
                 among the fields.
             analyzer: a name in `longrank.text.analysis.ANALYZERS`.
@@ -163,7 +170,7 @@ class Index(Changeable):
 
     def __repr__(self) -> str:
         vectors = f", vectors={self.vectors}" if self.vectors else ""
-        return f"Index({str(self.path)!r}, documents={self.n_docs}, terms={self.n_terms}{vectors})"
+        return f"Index({str(self.place)!r}, documents={self.n_docs}, terms={self.n_terms}{vectors})"
 
     @property
     def vectors(self) -> list[str]:
@@ -281,7 +288,7 @@ class Index(Changeable):
         """
         if self.stored is None:
             fix = "no document has other fields than title and text, or an earlier version built it; build it again"
-            raise InputError("the index holds no metadata", path=self.path, fix=fix)
+            raise InputError("the index holds no metadata", path=self.place, fix=fix)
         return self.stored.mask(filter)
 
     def doc_id(self, number: int) -> str:
@@ -366,9 +373,12 @@ def build_index(
             mean two documents; too many `original_copies`.
     """
     notes = Notes() if notes is None else notes
-    path = Path(tempfile.mkdtemp(prefix="longrank-index-")) if folder is None else folder_path(folder)
+    place = Path(tempfile.mkdtemp(prefix="longrank-index-")) if folder is None else place_of(folder)
     try:
-        with open_engine(engine, workers=workers, resources=resources) as opened:
+        with (
+            changing(place, notes, anew=True) as path,
+            open_engine(engine, workers=workers, resources=resources) as opened,
+        ):
             write_index(
                 documents,
                 path,
@@ -379,13 +389,13 @@ def build_index(
                 engine=opened,
                 shards=shards,
             )
-        index = Index(path)
+        index = Index(place)
     except BaseException:
         if folder is None:
-            shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
         raise
     if folder is None:  # removed with the index, at the latest when Python ends
-        weakref.finalize(index, shutil.rmtree, path, ignore_errors=True)
+        weakref.finalize(index, shutil.rmtree, place, ignore_errors=True)
     notes.add("documents without a term, which no query finds", count=index.n_docs - index.n_nonempty)
     index.notes = notes
     return index

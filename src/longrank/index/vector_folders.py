@@ -84,11 +84,11 @@ class VectorFolders(NamedTuple):
                 other documents.
             IntegrityError: a manifest cannot be read.
         """
-        folders, fix = self.of(index), self.fix.format(index.path)
+        folders, fix = self.of(index), self.fix.format(index.place)
         if name and name not in folders and (index.path / self.room / name).is_dir():
             raise InputError("these vectors were never finished", path=index.path / self.room / name, fix=fix)
         if not folders:
-            raise InputError(f"the index has no {self.passage_kind}", path=index.path, fix=fix)
+            raise InputError(f"the index has no {self.passage_kind}", path=index.place, fix=fix)
         if not name and len(folders) > 1:
             raise InputError(
                 f"the index has several sets of {self.kind}", got=", ".join(folders), fix="name one of them"

@@ -93,7 +93,7 @@ def make_server(
     from longrank.ranking.settings import default_pipeline
 
     name = pipeline or default_pipeline()
-    following = _Following(Path(index), lambda: open_pipeline(Path(index), name, model=model, assignments=assignments))
+    following = _Following(index, lambda: open_pipeline(index, name, model=model, assignments=assignments))
     server = MCPServer("longrank", instructions=_INSTRUCTIONS)
     tools = _Tools(following)
     for tool in (tools.search, tools.read_document, tools.read_around):
@@ -119,7 +119,7 @@ class _Following:
         InputError, MissingExtra, IntegrityError: `load` fails at first. Later the old state stays in use.
     """
 
-    def __init__(self, folder: Path, load: Callable[[], Pipeline]) -> None:
+    def __init__(self, folder: Path | str, load: Callable[[], Pipeline]) -> None:
         self._folder, self._load, self._lock = folder, load, Lock()
         self._models: dict[Any, PassageScorer] = {}
         self._stamp = stamp_of(folder)
@@ -128,13 +128,13 @@ class _Following:
     def current(self) -> Pipeline:
         """Return the pipeline, opened again if the index was changed."""
         with self._lock:
-            stamp = stamp_of(self._folder)
-            if stamp != self._stamp:
-                self._stamp = stamp
-                try:
+            try:
+                stamp = stamp_of(self._folder)
+                if stamp != self._stamp:
+                    self._stamp = stamp
                     self._pipeline = self._opened()
-                except LongRankError as error:
-                    _log.warning("the changed index cannot be opened, the old state stays in use: %s", error)
+            except LongRankError as error:
+                _log.warning("the changed index cannot be opened, the old state stays in use: %s", error)
             return self._pipeline
 
     def _opened(self) -> Pipeline:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from longrank.engines import Engine, in_order
 from longrank.errors import InputError
+from longrank.index.shared import SharedIndex
 from longrank.networks.threads import use_threads
 from longrank.ranking.evidence_blocks import Block, evidence_of
 from longrank.ranking.pipeline import Pipeline, open_pipeline
@@ -41,14 +41,14 @@ class Replica:
     """A pipeline that a worker opens for itself, at its first block.
 
     Attributes:
-        index: folder of the index.
+        index: the index.
         settings: settings of the pipeline, without the device.
         model: replaces the pipeline's own model.
         device: the worker's device; None: the pipeline's.
         threads: CPU threads of the worker; None: as they are.
     """
 
-    index: Path
+    index: SharedIndex
     settings: PipelineSettings
     model: str | None
     device: str | None
@@ -69,7 +69,7 @@ class Replica:
     def _open(self) -> tuple[Pipeline, Notes]:
         notes = Notes()
         assignments = {} if self.device is None else {"scorer.options.device": self.device}
-        opened = open_pipeline(self.index, self.settings, model=self.model, assignments=assignments, notes=notes)
+        opened = open_pipeline(self.index.open(), self.settings, model=self.model, assignments=assignments, notes=notes)
         use_threads(self.threads)
         return opened, notes
 
@@ -88,7 +88,10 @@ class Shared:
     def __init__(
         self, pipeline: Pipeline, model: str | None, engine: Engine, devices: Sequence[str | None], notes: Notes
     ) -> None:
-        made = [Replica(pipeline.index.path, pipeline.settings, model, device, engine.threads) for device in devices]
+        made = [
+            Replica(SharedIndex.of(pipeline.index), pipeline.settings, model, device, engine.threads)
+            for device in devices
+        ]
         self._replicas = made if len(made) > 1 else made * engine.workers
         self._engine, self._notes = engine, notes
 

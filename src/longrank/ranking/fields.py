@@ -45,7 +45,7 @@ def check_fields(index: Index, names: Sequence[str]) -> Stored | None:
         InputError: names the first such field, and suggests the nearest.
     """
     if names and index.stored is None:
-        raise InputError("the index holds no metadata", path=index.path, got=names[0], fix="build it again")
+        raise InputError("the index holds no metadata", path=index.place, got=names[0], fix="build it again")
     for name in names:
         assert index.stored is not None
         index.stored.check_field(name)

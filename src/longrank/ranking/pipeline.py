@@ -54,7 +54,7 @@ class Pipeline:
     def __repr__(self) -> str:
         settings = self.settings
         scorer = None if settings.scorer is None else settings.scorer.name
-        return f"Pipeline({scorer=}, aggregator={settings.aggregate.name!r}, index={str(self.index.path)!r})"
+        return f"Pipeline({scorer=}, aggregator={settings.aggregate.name!r}, index={str(self.index.place)!r})"
 
     def run(self, evidence: Iterable[Evidence], first_stage: Run, tag: str, last: frozenset[str] = frozenset()) -> Run:
         """Aggregate evidence into a run."""
@@ -142,7 +142,7 @@ def _reopened(pipeline: Pipeline, index: Index, assignments: Assignments) -> Pip
         InputError: it was opened on another index, or another section would change.
     """
     if index.digest != pipeline.index.digest:
-        raise InputError("the pipeline was opened on another index", got=str(pipeline.index.path))
+        raise InputError("the pipeline was opened on another index", got=str(pipeline.index.place))
     settings = load_pipeline(pipeline.settings, assignments)
     if settings.model_copy(update={"final": pipeline.settings.final}) != pipeline.settings:
         fix = "open another pipeline"

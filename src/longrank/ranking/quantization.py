@@ -92,7 +92,7 @@ def _quantize_model(
     segmenter = make_segmenter(passages, tokenizer=scoring.offset_tokenizer)
     tasks = list(calibration_tasks(index, queries, segmenter, pairs=pairs, seed=seed, notes=notes))
     if not tasks:
-        raise InputError("no query retrieves a passage to calibrate on", path=index.path)
+        raise InputError("no query retrieves a passage to calibrate on", path=index.place)
     record = {
         "model": files.fingerprint,
         "scorer": scorer,

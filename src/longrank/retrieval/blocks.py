@@ -10,7 +10,9 @@ from typing import Any
 from longrank.engines import Engine, in_order
 from longrank.index import Index
 from longrank.index.filters import Filter
+from longrank.index.shared import SharedIndex
 from longrank.retrieval import FirstStage, open_retriever, retrieve_all
+from longrank.storage.remote import address_of
 from longrank.types import Notes, Query, ScoredDoc
 
 _BLOCK = 64  # queries
@@ -28,7 +30,7 @@ class Search:
         threads: search threads.
     """
 
-    source: Index | Path | str
+    source: Index | SharedIndex | Path | str
     stage: FirstStage
     filter: Filter | None
     k: int
@@ -37,7 +39,8 @@ class Search:
 
     def open(self, notes: Notes) -> Any:
         """Return the retriever; raises as `open_retriever`."""
-        return open_retriever(self.source, self.stage, notes=notes, filter=self.filter)
+        source = self.source.open() if isinstance(self.source, SharedIndex) else self.source
+        return open_retriever(source, self.stage, notes=notes, filter=self.filter)
 
     def __call__(self, queries: Sequence[Query]) -> tuple[list[list[ScoredDoc]], Notes]:
         """Return the ranking of each query of a block, and the remarks on it."""
@@ -53,7 +56,9 @@ def answers_by(engine: Engine, search: Search, queries: Sequence[Query], notes: 
     Raises:
         InputError, IntegrityError: as `open_retriever`, where a worker opens the index.
     """
-    source = search.source.path if isinstance(search.source, Index) else search.source
+    source = search.source
+    if isinstance(source, Index) or address_of(source):
+        source = SharedIndex.of(Index.open(source))
     search = replace(search, source=source, threads=engine.threads or 1)
     blocks = (queries[first : first + _BLOCK] for first in range(0, len(queries), _BLOCK))
     for rankings, made in in_order(engine.each(search, blocks)):

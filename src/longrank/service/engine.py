@@ -138,7 +138,9 @@ class Engine:
         if self.store is not None:
             return self.store.name
         index = self.index
-        return None if index is None else index.path.resolve().name
+        if index is None:
+            return None
+        return index.path.resolve().name if isinstance(index.place, Path) else index.place.rpartition("/")[2]
 
     def load(self) -> None:
         """Load all models, and score a passage with each, so that the first request is not slow.
@@ -160,7 +162,7 @@ class Engine:
         with self._reopening:
             index = self.index
             assert index is not None
-            return self.exchange(Index(index.path))
+            return self.exchange(Index(index.place))
 
     def exchange(self, index: Index) -> Notes:
         """Let new requests use another snapshot of the index; requests in flight finish on the snapshot that they have.
@@ -240,7 +242,7 @@ class Engine:
         options = ["--pipeline", choice.pipeline, *(["--model", choice.model] if choice.model else [])]
         options += [word for assignment in self._assignments for word in ("--set", assignment)]
         options += ["-k", str(k), "--passages", str(passages), *more]
-        arguments = [self.store.source if self.store else str(index.path) if index else "", query]
+        arguments = [self.store.source if self.store else str(index.place) if index else "", query]
         ordered = [*options, "--", *arguments] if query.startswith("-") else [*arguments, *options]
         return shlex.join(["longrank", "search", *ordered])
 

@@ -1,7 +1,8 @@
 """Follow an index that changes while it is served.
 
-A thread looks every second whether the manifest of the index or of its stored vectors was replaced, and exchanges the
-index of the engine. An index that cannot be opened leaves the old index in use; it is tried again later.
+A thread looks every second (in an object store, every 30 seconds) whether the manifest of the index or of its stored
+vectors was replaced, and exchanges the index of the engine. An index that cannot be opened leaves the old index in
+use; it is tried again later.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Reloader:
             self._asked = False
             return
         asked, self._asked = self._asked, False
-        stamp = stamp_of(index.path)
+        stamp = stamp_of(index.place)
         self._left -= _POLL_SECONDS
         if asked or stamp != self._seen:
             self._failure, self._pause = ("", 0.0)
@@ -87,6 +88,8 @@ class Reloader:
         while not self._stopped:
             try:
                 self.look()
+            except LongRankError as error:  # an object store that cannot be reached
+                _LOG.info("no look at the index, the old one stays in use: %s", error)
             except Exception:  # the thread goes on
                 _LOG.exception("the index cannot be reloaded, the old one stays in use")
             if not self._asked and not self._stopped:

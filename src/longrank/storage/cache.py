@@ -8,7 +8,7 @@ from pathlib import Path
 from longrank.errors import InputError
 
 _places: dict[str, Path] = {}
-_SHELVES = ("exports", "models")  # folders of entries
+_SHELVES = ("exports", "models", "remote")  # folders of entries
 
 
 def cache_folder() -> Path:
@@ -32,9 +32,10 @@ def entries() -> dict[str, int]:
 
 
 def size_of(place: Path) -> int:
-    """Return the bytes of a file, or of all files below a folder; links do not count."""
+    """Return the bytes of a file, or of all files below a folder; links do not count, and a file of two names once."""
     files = [place] if place.is_file() else place.rglob("*")
-    return sum(path.lstat().st_size for path in files if path.is_file() and not path.is_symlink())
+    states = [path.lstat() for path in files if path.is_file() and not path.is_symlink()]
+    return sum({(state.st_dev, state.st_ino): state.st_size for state in states}.values())
 
 
 def remove(name: str) -> int:

@@ -38,7 +38,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             new = work / "new"
             new.mkdir()
             yield new
-            _sync(new)
+            sync_tree(new)
             if folder.exists():
                 _check_same_names(folder, new)
             if not folder.exists() or not exchange(new, folder):
@@ -111,10 +111,11 @@ def _check_same_names(folder: Path, new: Path) -> None:
         )
 
 
-def _sync(folder: Path) -> None:
+def sync_tree(folder: Path) -> None:
+    """Make all files and names below a folder survive a power cut."""
     for path in folder.iterdir():
         if path.is_dir():
-            _sync(path)
+            sync_tree(path)
             continue
         with path.open("rb") as stream:
             sync(stream.fileno())

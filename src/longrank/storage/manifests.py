@@ -118,6 +118,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads(read_small(folder / MANIFEST, RECORD))
         for entry in manifest["files"].values():
             int(entry["size"]), str(entry["sha256"])
+        if any(".." in Path(name).parts or Path(name).is_absolute() for name in manifest["files"]):
+            raise ValueError("names a file outside the folder")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError, InputError) as error:
         raise IntegrityError(f"{folder / MANIFEST}: cannot be read ({error})") from error
     return manifest

@@ -9,6 +9,7 @@ from longrank.index import Index, verify_index
 from longrank.index.folder import DATA
 from longrank.reproduction.phases import PHASES, check_outputs
 from longrank.storage import MANIFEST, read_journal, verify
+from longrank.storage.remote import address_of, check_objects, local
 
 _JOURNALS = (".evidence", ".journal")
 
@@ -17,8 +18,10 @@ def check(folder: Index | str | Path) -> int:
     """Compare every file of a folder, and of the folders below, with its checksum.
 
     Args:
-        folder: an index, whose passage vectors are checked, too; or a folder of ``create``, ``train``, ``tune``,
-            ``weigh`` or ``reproduce``, or a folder of such folders.
+        folder: an index or its address, whose passage vectors are checked, too; or a folder of ``create``, ``train``,
+            ``tune``, ``weigh`` or ``reproduce``, or a folder of such folders.
+
+    Of an address, the local copy is checked, and the sizes of the objects in the store.
 
     Returns:
         The number of files; all are as they were written. Evidence files and journals have checksums of their own.
@@ -31,7 +34,10 @@ def check(folder: Index | str | Path) -> int:
         >>> check(Index.build([("d1", "Dogs bark.")])) > 0
         True
     """
-    path = folder.path if isinstance(folder, Index) else Path(folder)
+    place = folder.place if isinstance(folder, Index) else folder
+    path = local(place)
+    if address_of(place):
+        check_objects(place)
     if is_index(path) or any(path.glob(f"{DATA}*/{MANIFEST}")):  # segments alone are a build that never finished
         return verify_index(path)
     if not path.is_dir():

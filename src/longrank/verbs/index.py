@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import cast, get_args
 
@@ -15,8 +16,10 @@ from longrank.config import lookup
 from longrank.engines import Engine, open_engine
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.index.folder import VECTORS
+from longrank.index.folder import VECTORS, building
 from longrank.index.vectors import VectorsType
+from longrank.storage.cache import cache_folder
+from longrank.storage.remote import address_of, changing, upload
 from longrank.types import Notes
 
 
@@ -35,7 +38,26 @@ def needed_bytes(sources: Iterable[str | Path], output: str | Path, shards: int 
         files += (path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
     if any(path.suffix.lower() == ".gz" or not path.is_file() for path in files):
         return None
-    return check_space(Path(output), sum(path.stat().st_size for path in files), shards)
+    place = cache_folder() if address_of(output) else Path(output)
+    return check_space(place, sum(path.stat().st_size for path in files), shards)
+
+
+def upload_index(index: Index | str | Path, address: str, *, notes: Notes | None = None) -> None:
+    """Upload an index as it is, with its vectors, in place of the index at an address; files that are there are kept.
+
+    Args:
+        index: an index or its folder.
+        address: ``s3://BUCKET/NAME``.
+        notes: counts files that need not be sent.
+
+    Raises:
+        InputError: no such index, another process is writing to it, no connection, bucket or rights.
+        MissingExtra: s3fs is not installed.
+        LongRankError: writing failed.
+    """
+    opened, notes = Index.open(index), Notes() if notes is None else notes
+    with building(opened.path) if isinstance(opened.place, Path) else nullcontext():  # nobody changes it meanwhile
+        upload(opened.path, address, notes)
 
 
 def add_vectors(
@@ -54,7 +76,7 @@ def add_vectors(
     """Store the vectors of all passages with an index; vectors that are there already are kept.
 
     Args:
-        index: an index or its folder.
+        index: an index, its folder or its address.
         model: a bi-encoder: an alias such as ``minilm``, a folder or a Hugging Face name.
         passages: how documents are split: a key of `longrank.text.segment.PRESETS`.
         dtype: ``int8``: also store the vectors as 8-bit numbers, of which a search reads a quarter of the bytes; the
@@ -78,25 +100,30 @@ def add_vectors(
     """
     from longrank.ranking import build
 
-    folder, notes = index.path if isinstance(index, Index) else Path(index), Notes() if notes is None else notes
+    place, notes = index.place if isinstance(index, Index) else index, Notes() if notes is None else notes
     check_search(ann, dtype, model)
-    before, numbers = _approximate(folder), cast("VectorsType | None", dtype)
-    with open_engine(engine, workers=workers, resources=resources) as opened_engine:
-        path = build.add_vectors(
-            folder, model, passages, notes, progress or (lambda n: None), engine=opened_engine, dtype=numbers
-        )
-    opened = Index(folder)
-    if ann is not None:
-        from longrank.index.vectors import stored_vectors
-        from longrank.retrieval.approximate import write_graph
-
-        graph = write_graph(opened, stored_vectors(opened, path.name), ann)
-        notes.say(f"{ann}: recall@100 {graph.recall:.4f} of sampled passages against exact search")
-    else:
-        for lost in before - _approximate(folder):
-            notes.say(f"{path.name} has lost its approximate search; to build it again: --ann {lost.name}")
+    with changing(place, notes) as folder:
+        before, numbers = _approximate(folder), cast("VectorsType | None", dtype)
+        with open_engine(engine, workers=workers, resources=resources) as opened_engine:
+            path = build.add_vectors(
+                folder, model, passages, notes, progress or (lambda n: None), engine=opened_engine, dtype=numbers
+            )
+        if ann is not None:
+            _add_graph(Index(folder), path.name, ann, notes)
+        else:
+            for lost in sorted(path.name for path in before - _approximate(folder)):
+                notes.say(f"{path.name} has lost its approximate search; to build it again: --ann {lost}")
+    opened = Index(place)
     opened.notes = notes
     return opened
+
+
+def _add_graph(index: Index, vectors: str, ann: str, notes: Notes) -> None:
+    from longrank.index.vectors import stored_vectors
+    from longrank.retrieval.approximate import write_graph
+
+    graph = write_graph(index, stored_vectors(index, vectors), ann)
+    notes.say(f"{ann}: recall@100 {graph.recall:.4f} of sampled passages against exact search")
 
 
 def _approximate(index: Path) -> set[Path]:
@@ -131,9 +158,10 @@ def add_sparse(
     """
     from longrank.ranking import build_sparse
 
-    folder, notes = index.path if isinstance(index, Index) else Path(index), Notes() if notes is None else notes
-    build_sparse.add_sparse(folder, model, passages, notes, progress or (lambda n: None))
-    opened = Index(folder)
+    place, notes = index.place if isinstance(index, Index) else index, Notes() if notes is None else notes
+    with changing(place, notes) as folder:
+        build_sparse.add_sparse(folder, model, passages, notes, progress or (lambda n: None))
+    opened = Index(place)
     opened.notes = notes
     return opened
 

@@ -13,9 +13,10 @@ from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import places_of
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.records import CorpusOptions
-from longrank.index.folder import SOURCES
+from longrank.index.folder import SOURCES, place_of
 from longrank.index.sources import read_sources
 from longrank.storage import MANIFEST
+from longrank.storage.remote import exists, local
 from longrank.types import Notes
 from longrank.verbs.updates import Changes, absolute, build_from_files, update
 
@@ -40,7 +41,7 @@ def sync(
 
     Args:
         sources: files, folders and addresses of databases.
-        index: folder of the index.
+        index: folder of the index, or its address.
         notes: counts remarks on accepted input.
         progress: called now and then with the number of documents just indexed.
         workers: processes that analyse text.
@@ -50,18 +51,18 @@ def sync(
             or another process is writing to the index.
         LongRankError: writing failed.
     """
-    folder, notes = Path(index), Notes() if notes is None else notes
-    places = _checked(sources, folder)
-    if (folder / MANIFEST).exists():
-        _refuse_other(folder, places)
-        return update(folder, notes=notes, progress=progress, workers=workers)
+    place, notes = place_of(index), Notes() if notes is None else notes
+    places = _checked(sources, place)
+    if (place / MANIFEST).exists() if isinstance(place, Path) else exists(place):
+        _refuse_other(place, places)
+        return update(place, notes=notes, progress=progress, workers=workers)
     built = build_from_files(
-        sources, folder, corpus=CorpusOptions(), notes=notes, progress=progress or (lambda n: None), workers=workers
+        sources, place, corpus=CorpusOptions(), notes=notes, progress=progress or (lambda n: None), workers=workers
     )
-    return Changes(sorted(read_sources(folder).files), [], [], added=built.n_docs)
+    return Changes(sorted(read_sources(built.path).files), [], [], added=built.n_docs)
 
 
-def _checked(sources: Sequence[str | Path], folder: Path) -> list[str]:
+def _checked(sources: Sequence[str | Path], index: Path | str) -> list[str]:
     """Return the absolute paths of the sources, and addresses of databases as a record names them."""
     places = [absolute(place) for place in places_of([str(source) for source in sources])]
     for place in places:
@@ -70,23 +71,24 @@ def _checked(sources: Sequence[str | Path], folder: Path) -> list[str]:
         if not (Path(place).is_file() or Path(place).is_dir()):
             what = "is no file and no folder" if Path(place).exists() else "no such file or folder"
             raise InputError(what, path=place, fix="give files, folders or addresses of databases")
-        if Path(folder).resolve().is_relative_to(Path(place).resolve()):
-            raise InputError(f"the index lies inside its source {place}", path=folder, fix="put it beside the source")
+        if isinstance(index, Path) and index.resolve().is_relative_to(Path(place).resolve()):
+            raise InputError(f"the index lies inside its source {place}", path=index, fix="put it beside the source")
     return places
 
 
-def _refuse_other(folder: Path, places: Sequence[str]) -> None:
+def _refuse_other(index: Path | str, places: Sequence[str]) -> None:
+    folder = local(index)
     if not (folder / SOURCES).exists():
-        fix = f"build it again: {_call('longrank index', places, folder)}; documents added later are then lost"
-        raise InputError("the index has no record of its source files", path=folder, fix=fix)
+        fix = f"build it again: {_call('longrank index', places, index)}; documents added later are then lost"
+        raise InputError("the index has no record of its source files", path=index, fix=fix)
     built_from = read_sources(folder).places
     if sorted(built_from) != sorted(places):
-        fix = f"{_call('longrank sync', built_from, folder)}, or choose another index"
-        raise InputError("the index was built from other sources", path=folder, got=", ".join(places), fix=fix)
+        fix = f"{_call('longrank sync', built_from, index)}, or choose another index"
+        raise InputError("the index was built from other sources", path=index, got=", ".join(places), fix=fix)
 
 
-def _call(command: str, places: Sequence[str], folder: Path) -> str:
-    return f"{command} {shlex.join(places)} -o {shlex.quote(str(folder))}"
+def _call(command: str, places: Sequence[str], index: Path | str) -> str:
+    return f"{command} {shlex.join(places)} -o {shlex.quote(str(index))}"
 
 
 def check_watch(sources: Sequence[str | Path]) -> None:

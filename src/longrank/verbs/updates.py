@@ -24,6 +24,7 @@ from longrank.index import Index
 from longrank.index.languages import keeping
 from longrank.index.sources import Sources, SourceState, read_sources, write_sources
 from longrank.index.writer import IndexWriter
+from longrank.storage.remote import changing
 from longrank.types import Document, Notes
 from longrank.verbs.rows_digest import RowsDigest, digested, rows_state
 
@@ -63,6 +64,14 @@ def build_from_files(
     Raises:
         InputError, MissingExtra, LongRankError: as `Index.build`.
     """
+    with changing(folder, notes, anew=True) as local:
+        _build(sources, local, corpus=corpus, notes=notes, **options)
+    index = Index(folder)
+    index.notes = notes
+    return index
+
+
+def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions, notes: Notes, **options: Any) -> None:
     corpus = keeping(corpus, options.get("analyzer_field", ""))
     places = places_of([str(source) for source in sources])
     files = _listed(places, corpus)
@@ -81,8 +90,7 @@ def build_from_files(
                 files[state.path] = state._replace(ids=(*state.ids, *ids))
             end += n
         with _telling_state("the index is valid, but updates need this record: build the index again"):
-            write_sources(index.path, Sources(tuple(map(absolute, places)), corpus, files))
-    return index
+            write_sources(folder, Sources(tuple(map(absolute, places)), corpus, files))
 
 
 @contextmanager
@@ -142,7 +150,8 @@ def update(
     are deleted. Documents of new and changed files are added; a document that is the same as before stays as it is.
 
     Args:
-        index: an index that `build_from_files` or ``longrank index`` built, or its folder.
+        index: an index that `build_from_files` or ``longrank index`` built, or its folder or address. The record of
+            files stays on the machine that built it.
         dry_run: True: compare the files only.
         notes: counts remarks on accepted input.
         progress: called now and then with the number of documents just indexed.
@@ -153,8 +162,15 @@ def update(
             is writing to the index.
         LongRankError: writing failed.
     """
-    folder, notes = index.path if isinstance(index, Index) else Path(index), Notes() if notes is None else notes
-    Index.open(index)
+    notes = Notes() if notes is None else notes
+    with changing(index.place if isinstance(index, Index) else index, notes) as folder:
+        return _updated(folder, dry_run=dry_run, notes=notes, progress=progress, workers=workers)
+
+
+def _updated(
+    folder: Path, *, dry_run: bool, notes: Notes, progress: Callable[[int], object] | None, workers: int
+) -> Changes:
+    Index(folder)
     sources = read_sources(folder)
     now = _now(sources)
     changes = _compared(sources.files, now)
@@ -162,7 +178,7 @@ def update(
         return changes
     if now == sources.files:
         return changes
-    with Index.open(folder).writer(notes) as writer:
+    with Index(folder).writer(notes) as writer:
         if (newest := read_sources(folder)) != sources:  # another update has ended meanwhile
             sources, now = newest, _now(newest)
             changes = _compared(sources.files, now)

@@ -1,0 +1,135 @@
+"""Change a folder in an object store: build or change a local folder, then upload it; its manifest comes last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from longrank.errors import InputError
+from longrank.storage.manifests import MANIFEST
+from longrank.storage.remote.addresses import address_of
+from longrank.storage.remote.contents import FILES, Contents, File, contents_of, seen_contents
+from longrank.storage.remote.copies import fetched, keep, locked, record, shelf_of, writing_to
+from longrank.storage.remote.downloads import link_or_copy
+from longrank.storage.remote.progress import shown
+from longrank.storage.remote.store import Seen, Store
+from longrank.storage.temporaries import temporary_folder
+from longrank.types import Notes
+
+_THREADS = 2  # files sent at a time; the store sends parts of large ones side by side
+_ROUNDS = 3
+
+
+@contextmanager
+def changing(place: Path | str, notes: Notes | None = None, *, anew: bool = False) -> Iterator[Path]:
+    """Yield the folder to write into: of a path, the path itself.
+
+    Of an address, a local folder, which is uploaded when the block ends without an error: files that the store has
+    already are not sent, then the manifest is replaced, then files that it does not name are removed. Readers see the
+    old or the new folder. The folder is in the cache folder, so the next reader on this machine fetches nothing.
+
+    Args:
+        place: a path or an address.
+        notes: counts files that need not be sent.
+        anew: True: a folder that does not exist yet; the upload replaces the whole folder at the address. False: a copy
+            of the newest version.
+
+    Raises:
+        BeingWritten: another process has changed the folder meanwhile, and the store has conditional writes.
+        InputError, MissingExtra, IntegrityError, LongRankError: as `longrank.storage.remote.local`.
+    """
+    address = address_of(place)
+    if not address:
+        yield Path(place)
+        return
+    notes, store = Notes() if notes is None else notes, Store(address)
+    seen, before = seen_contents(store)
+    shelf = shelf_of(address)
+    with temporary_folder(shelf / "change") as work:
+        folder = work / "new"
+        if not anew:
+            _copy(_base(store, before), folder)
+        yield folder
+        contents = _sent(store, folder, seen, notes)
+        _adopt(folder, contents, shelf)
+
+
+def upload(folder: Path, address: str, notes: Notes) -> None:
+    """Upload a folder as it is, in place of the folder at an address; nobody may write to it meanwhile.
+
+    Raises:
+        BeingWritten, InputError, MissingExtra, IntegrityError, LongRankError: as `changing`.
+    """
+    store = Store(address)
+    _sent(store, folder, seen_contents(store)[0], notes)
+
+
+def _base(store: Store, contents: Contents | None) -> Path:
+    if contents is None:
+        fix = f"build it: longrank index SOURCE -o {store.address}"
+        raise InputError("no such index", path=store.address, fix=fix)
+    try:
+        return fetched(store, contents)
+    except FileNotFoundError as error:
+        raise InputError(
+            f"a file is missing ({error})", path=store.address, fix="run the command again, or upload the index again"
+        ) from None
+
+
+def _copy(source: Path, folder: Path) -> None:
+    """Copy a folder by second names of its files, which only ever are replaced."""
+    with writing_to(folder):
+        for path in sorted(source.rglob("*")):
+            target = folder / path.relative_to(source)
+            if path.is_file():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                link_or_copy(path, target)
+
+
+def _sent(store: Store, folder: Path, seen: Seen, notes: Notes) -> Contents:
+    contents = contents_of(folder)
+    wanted = {file.sha256: (folder / name, file) for name, file in contents.files.items()}
+    before = store.sizes(FILES)
+    missing = _missing(wanted, before)
+    notes.add(f"files that {store.address} had already, which are not sent again", count=len(wanted) - len(missing))
+    for _ in range(_ROUNDS):  # another process may remove files that no manifest names yet
+        if missing:
+            _send(store, missing)
+            missing = _missing(wanted, store.sizes(FILES))
+    if missing:
+        raise InputError("files are gone after they were sent", path=store.address, fix="see who else writes there")
+    if seen.content != contents.written:
+        store.replace(MANIFEST, contents.written, seen)
+        store.remove([f"{FILES}/{name}" for name in before if name not in wanted])
+    return contents
+
+
+def _missing(wanted: dict[str, tuple[Path, File]], there: dict[str, int]) -> dict[str, tuple[Path, File]]:
+    return {sha256: one for sha256, one in wanted.items() if there.get(sha256) != one[1].size}
+
+
+def _send(store: Store, missing: dict[str, tuple[Path, File]]) -> None:
+    """Send files; the first fault ends it."""
+    n_bytes = sum(file.size for _, file in missing.values())
+    pool = ThreadPoolExecutor(_THREADS, "longrank-send")
+    with shown(f"sending to {store.address}", n_bytes) as advance:
+        try:
+            for sent in [pool.submit(store.send, path, file.object, advance) for path, file in missing.values()]:
+                sent.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _adopt(folder: Path, contents: Contents, shelf: Path) -> None:
+    """Make the changed folder the local copy of its version."""
+    with writing_to(shelf), locked(shelf):
+        copy = shelf / contents.name
+        if copy.is_dir():
+            for path in [path for path in folder.iterdir() if path.name.startswith(".") and path.is_file()]:
+                path.replace(copy / path.name)
+        else:
+            record(contents, shelf)
+            folder.rename(copy)
+        keep(copy)
