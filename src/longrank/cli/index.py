@@ -179,9 +179,8 @@ def index(
     from longrank.cli.change_index import Actions, change, check_build_options
     from longrank.cli.skipped import SkippedFiles
     from longrank.errors import InputError
-    from longrank.storage.remote import address_of
     from longrank.types import Notes
-    from longrank.verbs.index import check_search, upload_index
+    from longrank.verbs.index import check_search
 
     notes, skipped = Notes(), SkippedFiles(report, output, *sources, *(expansions or ()), delete)
     check_search(ann, vectors_dtype, vectors)
