@@ -361,9 +361,10 @@ def check(
     Example: longrank check my.index
     """
     from longrank.index import Index
+    from longrank.storage.remote import address_of
     from longrank.verbs.check import check as check_folder
     from longrank.verbs.check import is_index
 
-    print(f"{path}: {check_folder(path)} files, all as written")
+    print(f"{address_of(path) or path}: {check_folder(path)} files, all as written")
     if is_index(path):
         _print_expansions(Index(path))

@@ -50,16 +50,21 @@ class Search:
         return list(retrieve_all(self._opened.noting(notes), queries, self.k, self.threads)), notes
 
 
+def _shared(source: Index | SharedIndex | Path | str) -> SharedIndex | Path | str:
+    if isinstance(source, Index):
+        return SharedIndex.of(source)
+    if isinstance(source, SharedIndex) or not address_of(source):
+        return source
+    return SharedIndex.of(Index(source))
+
+
 def answers_by(engine: Engine, search: Search, queries: Sequence[Query], notes: Notes) -> Iterator[list[ScoredDoc]]:
     """Yield the ranking of each query, in order, by the workers of an engine; `notes` takes their remarks.
 
     Raises:
         InputError, IntegrityError: as `open_retriever`, where a worker opens the index.
     """
-    source = search.source
-    if isinstance(source, Index) or address_of(source):
-        source = SharedIndex.of(Index.open(source))
-    search = replace(search, source=source, threads=engine.threads or 1)
+    search = replace(search, source=_shared(search.source), threads=engine.threads or 1)
     blocks = (queries[first : first + _BLOCK] for first in range(0, len(queries), _BLOCK))
     for rankings, made in in_order(engine.each(search, blocks)):
         notes.merge(made)

@@ -17,10 +17,12 @@ import longrank
 import object_stores
 import stored
 from longrank.errors import InputError, IntegrityError
+from longrank.formats.trec import write_run
 from longrank.index import Index
 from longrank.index.shared import SharedIndex
 from longrank.index.stamps import stamp_of
 from longrank.index.vectors import stored_vectors
+from longrank.storage import read_manifest
 from longrank.storage.cache import cache_folder, use_cache_folder
 from longrank.storage.remote import changing
 from longrank.types import Notes
@@ -57,7 +59,7 @@ def elsewhere() -> None:
 
 
 def run_bytes(index: Index | str | Path, path: Path, **options: Any) -> bytes:
-    longrank.retrieve(index, [" ".join(WORDS[n : n + 3]) for n in range(20)], k=30, **options).save(path)
+    write_run(longrank.retrieve(index, [" ".join(WORDS[n : n + 3]) for n in range(20)], k=30, **options), path)
     return path.read_bytes()
 
 
@@ -165,5 +167,5 @@ def test_a_manifest_that_names_files_elsewhere_is_refused(tmp_path: Path) -> Non
     manifest = json.loads(path.read_text())
     manifest["files"]["../../x"] = manifest["files"].pop("lengths")
     path.write_text(json.dumps(manifest))
-    with pytest.raises(IntegrityError, match=r"cannot be read \(names a file outside the folder\)|checksum differs"):
-        check(tmp_path / "i")
+    with pytest.raises(IntegrityError, match=r"cannot be read \(names a file outside the folder\)"):
+        read_manifest(path.parent)
