@@ -53,10 +53,13 @@ class Watch:
             for path in arguments[: 2 if both else 1]:
                 if isinstance(path, str | bytes | os.PathLike) and not self._may_write(_real(path)):
                     _refuse(f"{event} {_real(path)}")
-        elif event == "socket.connect" and f"{arguments[1][0]}:{arguments[1][1]}" in self._connects:
-            return
-        elif event.startswith((*_NETWORK, *_STARTS)):
+        elif event.startswith((*_NETWORK, *_STARTS)) and not self._may_connect(event, arguments):
             _refuse(f"{event} {arguments[:2]!r}")
+
+    def _may_connect(self, event: str, arguments: tuple[Any, ...]) -> bool:
+        if event == "socket.bind" and self._connects:
+            return arguments[1][:2] == ("::1", 0)  # urllib3 tries IPv6 when it is imported
+        return event == "socket.connect" and ":".join(map(str, arguments[1][:2])) in self._connects
 
     def _opened(self, path: Any, mode: Any, flags: int) -> None:
         if isinstance(path, int) or path is None:

@@ -1,4 +1,4 @@
-"""How transfers show their progress: the command line sets it, elsewhere nothing is shown."""
+"""Progress of transfers: the command line shows it; elsewhere nothing is shown."""
 
 from __future__ import annotations
 
