@@ -50,7 +50,10 @@ def test_commands_take_an_address_as_a_folder(capsys: pytest.CaptureFixture[str]
     for index in ("local", ADDRESS):
         assert main(["index", "docs", "-o", index, "--workers", "1"]) == 0
         assert main(["retrieve", index, "queries.tsv", "-o", "a.run"]) == 0
-        assert main(["rerank", index, "queries.tsv", "a.run", "-o", "b.run", "--pipeline", "lexical"]) == 0
+        assert (
+            main(["rerank", index, "queries.tsv", "a.run", "-o", "b.run", "--pipeline", "lexical", "--workers", "1"])
+            == 0
+        )
         said(capsys)
         assert main(["search", index, "banana", "--pipeline", "lexical"]) == 0
         assert main(["check", index]) == 0

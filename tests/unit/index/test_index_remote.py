@@ -76,7 +76,7 @@ def test_runs_of_an_index_in_s3_are_those_of_a_folder(seed: int, shards: int, tm
     assert (built.place, built.digest, files(built)) == (ADDRESS, local.digest, files(local))
     elsewhere()
     assert files(Index.open(ADDRESS)) == files(local)
-    for options in ({}, {"similarity": "ql"}, {"feedback": "rm3"}):
+    for options in ({}, {"similarity": "ql", "workers": 1}, {"feedback": "rm3"}):
         expected = run_bytes(local, tmp_path / "a.run", **options)
         for place in (ADDRESS, Path(ADDRESS)):
             assert run_bytes(place, tmp_path / "b.run", **options) == expected
