@@ -17,6 +17,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from ctypes import CDLL, RTLD_GLOBAL
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -270,6 +271,9 @@ class Pisa(Engine):
         package = find_spec(Pisa.module)
         if package is None or package.submodule_search_locations is None:
             raise ModuleNotFoundError(Pisa.module)
+        threads = Path(sys.prefix) / "lib" / "libtbb.so.2"
+        if threads.exists():  # of the package tbb 2020.3.254, whose folder is not searched for libraries
+            CDLL(str(threads), RTLD_GLOBAL)
         (path,) = Path(next(iter(package.submodule_search_locations))).glob("_pisathon*.so")
         spec = spec_from_file_location("_pisathon", path)
         assert spec and spec.loader

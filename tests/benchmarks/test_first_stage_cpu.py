@@ -36,3 +36,32 @@ def test_every_setting_has_a_row_and_an_engine_that_is_not_there_is_named(tmp_pa
     rows = [line.split(" | ") for line in lines if line.startswith("| text")]
     assert [row[1:3] for row in rows] == [["2", "1"], ["2", "20"], ["3", "1"], ["3", "20"]]
     assert [path.name for path in tmp_path.iterdir()] == ["generated-120-1"]
+
+
+def test_an_index_that_is_kept_is_used_again_with_the_figures_of_its_build(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.first_stage_cpu", "--folder", tmp_path, "--docs", 120]
+    command += ["--engines", "longrank", "--indexes", tmp_path / "kept", "--builds-only"]
+    first, second = (
+        subprocess.run([*map(str, command)], cwd=ROOT, capture_output=True, text=True, check=True) for _ in range(2)
+    )
+    assert first.stdout == second.stdout
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == [
+        "build.log",
+        "longrank.index",
+        "longrank.json",
+    ]
+
+
+def test_rare_words_are_not_among_the_first_thousand() -> None:
+    module, million = import_module("benchmarks.first_stage_cpu"), import_module("benchmarks.million")
+    frequent = {million.word(rank) for rank in range(1000)}
+    assert not {word for text in module.queries(50, 5, "rare", 1) for word in text.split()} & frequent
+
+
+def test_postings_are_counted_once_for_each_document_and_word(tmp_path: Path) -> None:
+    sizes = import_module("benchmarks.index_sizes")
+    (tmp_path / "a.jsonl").write_text('{"id": "1", "contents": "x y x"}\n{"id": "2", "contents": "x"}\n')
+    assert sizes.n_postings(tmp_path) == 3
+    (tmp_path / "i.bmw.64").write_bytes(b"12")
+    (tmp_path / "i.bmw.64.block_simdbp").write_bytes(b"123")
+    assert sizes.sizes("pisa", tmp_path) == {"postings": 3, "bounds": 2}

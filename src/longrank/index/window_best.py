@@ -70,8 +70,10 @@ def push(best: Best, sums: Array, base: Any, places: Array, n: Any, docs: Docs) 
 @compiled
 def raise_floor(best: Best) -> None:
     """Raise the floor to a bucket of scores from which on there are at least k documents."""
-    n, bucket = 0, best.state[1]
-    while bucket > 0:
+    if best.state[0] < best.k:
+        return
+    n, bucket, lowest = 0, best.state[1], np.int64(best.floor[0] >> _U(32 + _BUCKET))
+    while bucket > lowest:
         n += best.counts[bucket]
         if n >= best.k:
             best.floor[0] = max(best.floor[0], _U(bucket) << _U(_BUCKET) << _HALF)

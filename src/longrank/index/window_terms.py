@@ -211,6 +211,40 @@ def _add_whole(
 
 
 @compiled
+def _score(terms: Terms, term: Any, tf: Any, docs: Docs, length: Any) -> Any:
+    """Return the score of a posting in a document of a class of lengths."""
+    if not terms.gains.shape[1]:
+        return np.float64(bm25_score(terms.weights[term], tf, docs.norms[length]))
+    n = np.int64(tf)
+    gain = terms.gains[term, n] if n < terms.gains.shape[1] else dirichlet_gain(terms.factors[term, 1], n)
+    return np.float64(dirichlet_score(terms.factors[term, 0], gain, docs.offsets[length]))
+
+
+@compiled
+def add_listed(terms: Terms, term: Any, base: Any, end: Any, docs: Docs, sums: Array, met: Array, n: Any) -> Any:
+    """Add as `add_term`; append places of documents met for the first time to `met`, which has `n`; return how many."""
+    df, number = terms.dfs[term], terms.begins[term] >> 2
+    n_blocks, block = (df + BLOCK - 1) // BLOCK, terms.cursors[term, 0]
+    if n_blocks > 1:
+        block = _gallop(terms.numbers, number + block, number + n_blocks, base) - number
+    while block < n_blocks:
+        size = _load(terms, term, block)
+        place = _lower(terms.docs[term], 0, size, base)
+        while place < size and terms.docs[term, place] < end:
+            doc = np.int64(terms.docs[term, place])
+            if np.signbit(sums[doc - base]):  # a sum of a document that was met is not negative
+                met[n] = doc - base
+                n += 1
+            sums[doc - base] += _score(terms, term, terms.tfs[term, place], docs, docs.classes[doc])
+            place += 1
+        if place < size:
+            break
+        block += 1
+    terms.cursors[term, 0] = block
+    return n
+
+
+@compiled
 def n_postings(terms: Terms, term: Any, base: Any, end: Any) -> Any:
     """Return about how many postings a term has in the documents ``[base:end]``."""
     n_blocks, number = (terms.dfs[term] + BLOCK - 1) // BLOCK, terms.begins[term] >> 2

@@ -2,9 +2,10 @@
 """Compiled search of packed postings in windows of documents, with the best k kept while scores are added up.
 
 In a window, the scores of the terms are added to one sum per document, and the sums that may be among the best k are
-looked up. Where terms may be skipped (MaxScore), the terms with the largest bounds are added first. The other terms are
-looked up in the documents whose sums can still reach the best k, or added like the first, whatever touches fewer
-postings. Sums are float64 and begin at -0.0, as in `longrank.index.accumulate`.
+looked up: among all sums, or, where the terms have few postings, among those of the documents that were met. Where
+terms may be skipped (MaxScore), the terms with the largest bounds are added first. The other terms are looked up in the
+documents whose sums can still reach the best k, or added like the first, whatever touches fewer postings. Sums are
+float64 and begin at -0.0, as in `longrank.index.accumulate`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from numpy.typing import NDArray
 from longrank.index.arrays import Array
 from longrank.index.compiling import compiled
 from longrank.index.window_best import Best, least_sum, push, raise_floor
-from longrank.index.window_terms import Docs, Terms, add_term, look_up, n_postings, next_document
+from longrank.index.window_terms import Docs, Terms, add_listed, add_term, look_up, n_postings, next_document
 
 WINDOW = 1 << 16  # documents; their sums fit the second-level cache
 GROUP = 32  # sums tested together
+SPARSE = 16  # documents for each posting of a query, from which on the documents that are met are listed
 _FIRST = 16  # the first window is smaller by this factor: a bound is known early
 _LOOKUP = 150  # postings that are added in the time of a lookup
 _SLACK = 1e-9  # of sums that are rounded
@@ -43,6 +45,17 @@ def _scan(bits: Array, low: Any, places: Array) -> Any:
 
 
 @compiled
+def _among(bits: Array, low: Any, met: Array, places: Array) -> Any:
+    """List the places of `met` whose bits are not below `low`, ascending, and return their number."""
+    n = 0
+    for i in range(len(met)):
+        places[n] = met[i]
+        n += bits[met[i]] >= low
+    places[:n].sort()
+    return n
+
+
+@compiled
 def _bits(value: Any) -> Any:
     values = np.empty(1, np.float64)
     values[0] = value
@@ -50,7 +63,9 @@ def _bits(value: Any) -> Any:
 
 
 @compiled
-def search(terms: Terms, docs: Docs, best: Best, skipping: Any, sums: NDArray[np.float64], places: Array) -> None:
+def search(
+    terms: Terms, docs: Docs, best: Best, skipping: Any, sums: NDArray[np.float64], places: Array, met: Array
+) -> None:
     """Search a segment.
 
     Args:
@@ -60,6 +75,7 @@ def search(terms: Terms, docs: Docs, best: Best, skipping: Any, sums: NDArray[np
         skipping: terms may be skipped: the sums of their scores are exact in any order.
         sums: float64[W], all -0.0, and again afterwards; W, a multiple of `GROUP`, is the size of the windows.
         places: uint32[W + GROUP].
+        met: uint32[W].
     """
     n_terms, n_docs = len(terms.dfs), len(docs.classes)
     bits, totals = sums.view(np.int64), terms.totals
@@ -77,10 +93,14 @@ def search(terms: Terms, docs: Docs, best: Best, skipping: Any, sums: NDArray[np
         if base == end:
             break
         size = (end - base + GROUP - 1) // GROUP * GROUP
-        n, more = _candidates(terms, docs, base, end, least, totals, few, more, bits[:size], sums, places)
+        n, more, listed = _candidates(terms, docs, base, end, least, totals, few, more, bits[:size], sums, places, met)
         push(best, sums, base, places, n, docs)
         raise_floor(best)
-        sums[:size] = -0.0
+        if listed < 0:
+            sums[:size] = -0.0
+        else:
+            for i in range(listed):
+                sums[met[i]] = -0.0
         base, width = end, min(2 * width, len(sums))
 
 
@@ -108,18 +128,27 @@ def _candidates(
     bits: Array,
     sums: Array,
     places: Array,
+    met: Array,
 ) -> Any:
     """Add up a window.
 
     Returns:
-        (The number of documents that may be among the best; how many of the first `few` terms to add next time).
+        (The number of documents that may be among the best; how many of the first `few` terms to add next time; the
+        number of documents in `met`, if all that were met are there, else -1).
     """
     low, at, added = least * (1 - _SLACK), len(terms.dfs), max(few - more, 0)
+    listed = np.int64(0)
     while True:
+        if terms.dfs[added:].sum() * SPARSE > len(docs.classes):
+            listed = np.int64(-1)
         while at > added:
             at -= 1
-            add_term(terms, at, base, end, docs, sums)
-        n = _scan(bits, _bits(max(low - totals[at - 1], 0.0) if at else least), places)
+            if listed < 0:
+                add_term(terms, at, base, end, docs, sums)
+            else:
+                listed = add_listed(terms, at, base, end, docs, sums, met, listed)
+        needed = _bits(max(low - totals[at - 1], 0.0) if at else least)
+        n = _scan(bits, needed, places) if listed < 0 else _among(bits, needed, met[:listed], places)
         if at == 0 or n == 0 or n * _LOOKUP < n_postings(terms, at - 1, base, end):
             break
         added = at - 1
@@ -129,4 +158,4 @@ def _candidates(
     while at > 0 and n > 0:
         at -= 1
         n = look_up(terms, at, base, docs, sums, places, n, low - totals[at - 1] if at else least)
-    return n, more
+    return n, more, listed

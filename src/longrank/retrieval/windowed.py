@@ -78,12 +78,12 @@ class Windows(ABC):
         """
         k = min(k, self._bases[-1])
         skipping = self._skips(weights, k)
-        best, sums, places = self._scratch(k, descending)
+        best, sums, places, met = self._scratch(k, descending)
         left_out = self._dead if excluded is None else excluded
         for packed, (base, end) in zip(segments, pairwise(self._bases), strict=True):
             some = slice(base, end)
             docs = Docs(base, self._classes[some], self._norms, self._offsets, self._ranks[some], left_out[some])
-            search(self._terms(packed, weights, skipping), docs, best, skipping, sums, places)
+            search(self._terms(packed, weights, skipping), docs, best, skipping, sums, places, met)
         return _sorted(best)
 
     @abstractmethod
@@ -94,17 +94,20 @@ class Windows(ABC):
     def _terms(self, packed: PackedTerms, weights: Any, skipping: bool) -> Terms:
         """Return terms with ascending bounds if terms may be skipped, else in reverse alphabetical order."""
 
-    def _scratch(self, k: int, descending: bool) -> tuple[Best, NDArray[np.float64], NDArray[np.uint32]]:
+    def _scratch(
+        self, k: int, descending: bool
+    ) -> tuple[Best, NDArray[np.float64], NDArray[np.uint32], NDArray[np.uint32]]:
         """Return the arrays of this thread, reset."""
         own, size = self._own, 2 * k + self.window
         if not hasattr(own, "sums"):
             own.sums, own.places = np.full(self.window, -0.0), np.empty(self.window + GROUP, np.uint32)
+            own.met = np.empty(self.window, np.uint32)
             own.counts, own.keys = np.empty(BUCKETS, np.int32), np.empty(0, np.uint64)
         if len(own.keys) < size:
             own.keys, own.docs = np.empty(size, np.uint64), np.empty(size, np.int64)
         own.counts[:] = 0
         state, floor = np.zeros(2, np.int64), np.zeros(1, np.uint64)
-        return Best(k, descending, own.keys, own.docs, state, floor, own.counts), own.sums, own.places
+        return Best(k, descending, own.keys, own.docs, state, floor, own.counts), own.sums, own.places, own.met
 
     def _tables(self, dfs: NDArray[np.int64]) -> tuple[NDArray[np.int64], Float32s]:
         """Return places of the tables of terms, -1: none, and the tables, to be filled."""

@@ -18,6 +18,7 @@ from longrank.index.arrays import write_array
 from longrank.index.folder import SegmentName, verify_index
 from longrank.index.publishing import finish, put_data, put_manifest
 from longrank.index.stored_postings import CODE_BEGINS, CODES
+from longrank.index.windows import SPARSE
 from longrank.retrieval import BM25, QueryLikelihood, Searcher, windowed
 from longrank.retrieval.windowed import Bm25Windows, Windows, sums_are_exact
 from longrank.storage import MANIFEST
@@ -143,6 +144,20 @@ def test_many_equal_scores_are_cut_by_doc_id(many: Index) -> None:
         for k in (1, 100, 1000, N_DOCS, 10 * N_DOCS):
             for searcher in (BM25(many, ties=ties), QueryLikelihood(many, ties=ties)):
                 check_same(searcher, {"w01": 1.0, "w02": 2.0, "w03": 1.0}, k)
+
+
+@pytest.mark.parametrize("more", [{}, {"w30": 1.0}, {"w01": 1.0}, {"w01": 0.01, "w02": 0.02, "w03": 0.01}])
+@pytest.mark.parametrize("name", ["many", "changed"])
+@pytest.mark.usefixtures("small_windows")
+def test_rare_words_alone_and_beside_frequent_words_find_the_same(
+    name: str, more: dict[str, float], request: pytest.FixtureRequest
+) -> None:
+    index: Index = request.getfixturevalue(name)
+    rare = {"w22": 1.0, "w25": 2.0, "w28": 1.0}
+    assert 0 < sum(index.inverted.found(sorted(rare)).dfs) * SPARSE < N_DOCS  # documents that are met are listed
+    for k in (1, 10, 1000):
+        for ties in ("doc_id", "lucene"):
+            check_same(BM25(index, ties=ties), rare | more, k)
 
 
 def test_terms_are_skipped_only_where_sums_are_exact() -> None:
