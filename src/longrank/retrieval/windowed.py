@@ -24,7 +24,7 @@ from longrank.types import Float32s
 
 _TABLED = 1000  # postings; for fewer, a table of scores takes longer than the scores
 _FEWEST_TERMS = 4  # of a query in which terms are skipped
-_DOCS_PER_HIT = 10_000  # documents of the index for each document wanted, where terms are skipped
+_POSTINGS_PER_HIT = 10_000  # of a query, for each document wanted, where terms are skipped
 _ROUNDED = 1 + 1e-9  # sums of bounds are rounded
 
 
@@ -77,7 +77,7 @@ class Windows(ABC):
             excluded: bool[S], documents to leave out, deleted documents among them; None: deleted documents.
         """
         k = min(k, self._bases[-1])
-        skipping = self._skips(weights, k)
+        skipping = self._skips(weights, sum(int(packed.dfs.sum()) for packed in segments), k)
         best, sums, places, met = self._scratch(k, descending)
         left_out = self._dead if excluded is None else excluded
         for packed, (base, end) in zip(segments, pairwise(self._bases), strict=True):
@@ -87,7 +87,7 @@ class Windows(ABC):
         return _sorted(best)
 
     @abstractmethod
-    def _skips(self, weights: NDArray[np.floating], k: int) -> bool:
+    def _skips(self, weights: NDArray[np.floating], n_postings: int, k: int) -> bool:
         """Return True if terms may be skipped: sums are exact in any order, and it is faster."""
 
     @abstractmethod
@@ -130,12 +130,13 @@ class Bm25Windows(Windows):
         super().__init__(slots, classes, norms, np.empty(0))
         self._code_norms, self._most_tf = code_norms, most_tf
 
-    def _skips(self, weights: NDArray[np.floating], k: int) -> bool:
-        return self._may_skip(len(weights), k) and sums_are_exact(weights, self._code_norms, self._most_tf)
+    def _skips(self, weights: NDArray[np.floating], n_postings: int, k: int) -> bool:
+        may_skip = self._may_skip(len(weights), n_postings, k)
+        return may_skip and sums_are_exact(weights, self._code_norms, self._most_tf)
 
-    def _may_skip(self, n_terms: int, k: int) -> bool:
+    def _may_skip(self, n_terms: int, n_postings: int, k: int) -> bool:
         """Return True if skipping terms is faster, by measurement."""
-        return n_terms >= _FEWEST_TERMS and k * _DOCS_PER_HIT <= self._bases[-1]
+        return n_terms >= _FEWEST_TERMS and k * _POSTINGS_PER_HIT <= n_postings
 
     def _terms(self, packed: PackedTerms, weights: Float32s, skipping: bool) -> Terms:
         places, tables = self._tables(packed.dfs)
@@ -163,7 +164,7 @@ class LikelihoodWindows(Windows):
         super().__init__(slots, classes, np.empty(0, np.float32), offsets)
         self._code_offsets = code_offsets
 
-    def _skips(self, weights: NDArray[np.floating], k: int) -> bool:
+    def _skips(self, weights: NDArray[np.floating], n_postings: int, k: int) -> bool:
         return False  # sums of its scores depend on the order
 
     def _terms(self, packed: PackedTerms, weights: NDArray[np.float64], skipping: bool) -> Terms:

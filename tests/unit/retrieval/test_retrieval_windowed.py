@@ -66,7 +66,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Index:
 @pytest.fixture(params=[True, False], ids=["skipping", "exhaustive"])
 def small_windows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
     monkeypatch.setattr(Windows, "window", 256)
-    monkeypatch.setattr(Bm25Windows, "_may_skip", lambda self, n_terms, k: request.param)
+    monkeypatch.setattr(Bm25Windows, "_may_skip", lambda self, n_terms, n_postings, k: request.param)
     monkeypatch.setattr(windowed, "_TABLED", 200)
     yield request.param
 
@@ -158,6 +158,7 @@ def test_rare_words_alone_and_beside_frequent_words_find_the_same(
     for k in (1, 10, 1000):
         for ties in ("doc_id", "lucene"):
             check_same(BM25(index, ties=ties), rare | more, k)
+            check_same(QueryLikelihood(index, ties=ties), rare | more, k)
 
 
 def test_terms_are_skipped_only_where_sums_are_exact() -> None:
@@ -169,10 +170,10 @@ def test_terms_are_skipped_only_where_sums_are_exact() -> None:
     assert not sums_are_exact(equal, np.array([np.inf], np.float32), 255)
 
 
-def test_terms_are_skipped_for_few_documents_of_long_queries(many: Index) -> None:
-    windows = BM25(many)._windows
-    windows._bases = [0, 1_000_000]
-    assert [windows._may_skip(n, k) for n, k in ((4, 100), (3, 10), (4, 101))] == [True, False, False]
+def test_terms_are_skipped_for_few_documents_of_long_queries_with_many_postings(many: Index) -> None:
+    may_skip = BM25(many)._windows._may_skip
+    cases = ((4, 1_000_000, 100), (3, 1_000_000, 10), (4, 1_000_000, 101))
+    assert [may_skip(n_terms, n_postings, k) for n_terms, n_postings, k in cases] == [True, False, False]
 
 
 @pytest.fixture
