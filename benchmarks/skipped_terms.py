@@ -7,8 +7,8 @@ none), in the order of the collection. ``--docs N``: N documents instead, in ran
 each time without a random third of its words, so no copy equals another; 0: the passages as they are. Indexes have
 the default analysis and are kept in the folder. Queries, an even sample, are grouped by the number of their terms that
 the index knows. Exhaustive search, search with skipped terms and search by the rule take turns, query by query, in each
-of the rounds, after a search that warms the caches. Prints the mean CPU time of a query in ms, median of the rounds, without the analysis of the query; and
-the postings that the query's terms have.
+of the rounds, after a search that warms the caches. Prints the mean CPU time of a query in ms, median of the rounds,
+without the analysis of the query; and the postings that the query's terms have.
 """
 
 from __future__ import annotations
