@@ -3,8 +3,8 @@
     python -m benchmarks.cold_start INDEX QUERY [--pipelines bm25 lexical] [--times 5]
 
 Imports are measured wherever they happen, and the time of each import contains those inside it. Compiled functions are
-taken from numba's files on disk, which a first run makes; what the operating system keeps of the index in memory is as
-runs before left it. Prints the medians of wall and CPU time in ms: the imports, and the rest.
+taken from numba's files on disk, which a first run makes; the index is in the memory of the operating system as far as
+earlier runs left it there. Prints the medians of wall and CPU time in ms: the imports, and the rest.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def once(index: str, query: str, pipeline: str) -> list[float]:
 
 
 def measured(index: str, query: str, pipeline: str, times: int) -> list[float]:
-    """Return the medians of `once` over new processes, after one that compiles what is not compiled."""
+    """Return the medians of `once` over new processes, after one that compiles functions."""
     command = [sys.executable, "-m", "benchmarks.cold_start", index, query, "--once", pipeline]
     runs = []
     for _ in range(times + 1):
