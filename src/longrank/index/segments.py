@@ -16,15 +16,17 @@ sorted by their UTF-8 bytes, so that `merge` can stream.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from longrank.errors import InputError
 from longrank.index.arrays import Array, ArrayFile, Strings, StringsWriter, write_array, write_strings
 from longrank.index.batches import Batch
-from longrank.index.lexicon import Lexicon, Texts
 from longrank.index.options import IndexOptions
+
+if TYPE_CHECKING:  # it loads Numba, which reading an index without a search does without
+    from longrank.index.lexicon import Lexicon, Texts
 
 METADATA = "metadata"
 PLACES = "metadata_places"
@@ -87,6 +89,8 @@ def write_segment(folder: Path, batch: Batch, options: IndexOptions, lexicon: Le
     Raises:
         InputError: a text cannot be written as UTF-8.
     """
+    from longrank.index.lexicon import Texts
+
     folder.mkdir()
     expansions = [text.encode(errors="surrogatepass") for text in batch.expansions]
     columns = (_encoded(batch, batch.titles), _encoded(batch, batch.texts), expansions)

@@ -6,14 +6,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from uuid import uuid4
 
 from longrank.engines import Engine
 from longrank.index.batches import Batch
-from longrank.index.lexicon import Lexicon
 from longrank.index.options import IndexOptions
 from longrank.index.segments import Segment, write_segment
+
+if TYPE_CHECKING:
+    from longrank.index.lexicon import Lexicon
 
 Task: TypeAlias = tuple[Path, Batch, IndexOptions]
 """A new folder, documents, and the options of the build."""
@@ -42,6 +44,8 @@ class _Writing:
     def __call__(self, task: Task) -> Segment:
         folder, batch, options = task
         if self._lexicon is None:
+            from longrank.index.lexicon import Lexicon
+
             self._lexicon = Lexicon()
         with attempt(folder) as own:
             segment = write_segment(own, batch, options, self._lexicon)
