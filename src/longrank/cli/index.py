@@ -195,7 +195,7 @@ def index(
         "compress": compress,
     }
     if output is None and (actions.any or ((vectors or sparse) and len(sources) == 1)):
-        of_builds = {"fields": names, "shards": shards, "engine": None if vectors else engine}
+        of_builds = {"fields": names, "shards": shards, "engine": None if vectors or sparse else engine}
         check_build_options(Path(sources[-1]), {**options, **of_builds})
     if output is not None or actions.any:
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
@@ -228,12 +228,12 @@ def index(
                     _build(sources, output, options, notes)
     elif (vectors is None and sparse is None) or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
+    spread = engine, workers, resources
     if vectors is not None:
-        spread = engine, workers, resources
         store_vectors(output or Path(sources[-1]), vectors, passages, notes, spread, dtype=vectors_dtype, ann=ann)
         print(f"vectors\t{vectors} {passages}")
     if sparse is not None:
-        store_sparse(output or Path(sources[-1]), sparse, passages, notes)
+        store_sparse(output or Path(sources[-1]), sparse, passages, notes, spread)
         print(f"sparse vectors\t{sparse} {passages}")
     console.show_notes(notes)
 
@@ -324,13 +324,14 @@ def store_vectors(
         add_vectors(path, model, preset, dtype=dtype, ann=ann, notes=notes, progress=advance, **options)
 
 
-def store_sparse(path: Path, model: str, preset: str, notes: Notes) -> None:
-    """Store sparse passage vectors with an index, and show progress."""
+def store_sparse(path: Path, model: str, preset: str, notes: Notes, spread: tuple[Any, ...] = ()) -> None:
+    """Store sparse passage vectors with an index, and show progress; `spread`: values of `EngineOptions`."""
+    from longrank.engines import EngineOptions
     from longrank.index import Index
     from longrank.verbs.index import add_sparse
 
     with console.progress("encoding passages", len(Index(path)), "documents") as advance:
-        add_sparse(path, model, preset, notes=notes, progress=advance)
+        add_sparse(path, model, preset, notes=notes, progress=advance, **EngineOptions(*spread)._asdict())
 
 
 def _print_summary(index: Index, place: Path | str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 
 from longrank.cli import console
 from longrank.cli.completion import recipes as known_recipes
+from longrank.cli.options import Engine, Resources, Workers
 from longrank.errors import InputError
 
 _STOPPED = {130, 143}  # exit codes of a process that was told to stop
@@ -45,6 +47,9 @@ def reproduce(
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="key=value: a setting of the recipe; repeatable.")
     ] = None,
+    engine: Engine = None,
+    workers: Workers = None,
+    resources: Resources = None,
     dry: Annotated[
         bool, typer.Option("--dry-run", help="Print the commands as a shell script, and run nothing.")
     ] = False,
@@ -53,7 +58,7 @@ def reproduce(
 
     A recipe holds the published figures of a table or figure; its phases are longrank commands, which --dry-run
     prints. Writes runs, values by query and a report to FOLDER. Figures are compared with the paper's only if
-    collection, models and settings are the paper's.
+    collection, models and settings are the paper's. With --engine, workers run a recipe each.
 
     Example: longrank reproduce birch/results-robust04 --collection robust04=disks45 -o birch --dry-run
     """
@@ -74,7 +79,18 @@ def reproduce(
         )
         typer.echo(script, nl=False)
         return
-    done = obtain(recipes, collection, output, models=roles, settings=assignments or (), run=_run, tell=console.note)
+    done = obtain(
+        recipes,
+        collection,
+        output,
+        models=roles,
+        settings=assignments or (),
+        run=_run if engine is None and workers is None and resources is None else _run_quietly,
+        engine=engine,
+        workers=workers,
+        resources=resources,
+        tell=console.note,
+    )
     typer.echo(str(done), nl=False)
     for error in done.failures.values():
         raise typer.Exit(error.exit_code)
@@ -101,6 +117,18 @@ def _run(command: Sequence[str], number: str) -> None:
         raise SystemExit(code)
     if code:
         raise CommandFailed(command, code)
+
+
+def _run_quietly(command: Sequence[str], number: str) -> None:
+    """Run a command of a recipe in this process, a worker, which prints nothing."""
+    from longrank.cli.main import main
+    from longrank.reproduction.phases import CommandFailed
+
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+        code = main(command)
+    if code:
+        raise CommandFailed(command, code, errors.getvalue().strip().rpartition("\n")[2])
 
 
 def _list(recipes: Sequence[str] | None) -> None:

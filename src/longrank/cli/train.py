@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from longrank.cli import console
-from longrank.cli.options import Plot, QueryFormat
+from longrank.cli.options import Engine, Plot, QueryFormat, Resources, Workers
 
 Training = Annotated[
     str, typer.Argument(help="Name of a shipped training, or a TOML file with its settings.", metavar="TRAINING")
@@ -52,6 +52,9 @@ def train(
     score_cache: Annotated[
         Path | None, typer.Option(help="Cache file for passage vectors (needs network.frozen = true).")
     ] = None,
+    engine: Engine = None,
+    workers: Workers = None,
+    resources: Resources = None,
     query_format: QueryFormat = None,
     field: Annotated[str | None, typer.Option(help="Topic field to use: title, description, ...")] = None,
     assignments: Assignments = None,
@@ -62,7 +65,7 @@ def train(
 
     With folds, there is one training per fold: it learns from the train queries, keeps the weights that are best on the
     dev queries, and reranks the test queries. FOLDER/test.run has the test queries of all folds. Interrupted work
-    resumes to the same bytes.
+    resumes to the same bytes. With --engine, workers train a fold each.
 
     Networks of passages learn from examples: see train-passages.
 
@@ -75,6 +78,7 @@ def train(
     output_folder(output, *files, run, data, folds, score_cache, dev)
     plot_file(plot, *files, run, folds, score_cache, dev)
     options = {"only": only or (), "group_by": group_by, "fold_seed": fold_seed, "score_cache": score_cache}
+    options |= {"engine": engine, "workers": workers, "resources": resources}
     options |= {"folds": folds_or_number(folds, n_folds), "format": query_format, "field": field}
     _train(
         training,
@@ -137,7 +141,7 @@ def _train(
             bars.close()
             if not console.is_first():
                 return lambda n: None
-            unit = "queries" if name.endswith("test") else "steps"
+            unit = "queries" if name.endswith("test") else "folds" if name == "folds" else "steps"
             return bars.enter_context(console.progress(name, steps, unit))
 
         settings = {"assignments": assignments or (), **options}

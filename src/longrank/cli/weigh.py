@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from longrank.cli import console
-from longrank.cli.options import ChooseBy, Folds, MakeFolds, Measure, MixMethod, Normalize, Qrels, TuningFormat
+from longrank.cli.options import (
+    ChooseBy,
+    Engine,
+    Folds,
+    MakeFolds,
+    Measure,
+    MixMethod,
+    Normalize,
+    Qrels,
+    Resources,
+    TuningFormat,
+    Workers,
+)
 
 
 def weigh(
@@ -48,6 +60,9 @@ def weigh(
             metavar="QRELS,RUN,EVIDENCE,...",
         ),
     ] = None,
+    engine: Engine = None,
+    workers: Workers = None,
+    resources: Resources = None,
     format: TuningFormat = "table",
 ) -> None:
     """Learn the weights of first stage and passages.
@@ -87,6 +102,9 @@ def weigh(
             seed=seed,
             learn_on=others,
             folder=output,
+            engine=engine,
+            workers=workers,
+            resources=resources,
             progress=advance,
         )
     show_tuning(tuning, format)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from longrank.engines import Engine, in_order
+from longrank.engines import Engine, in_order, opening_here
 from longrank.expansion.decoding import Decoding
 from longrank.expansion.expand import Block, PredictBlocks, predicted
 from longrank.expansion.predictor import QueryPredictor
@@ -40,7 +40,8 @@ class Predicting:
         """Return the record of each document of a block, and the remarks on it."""
         if self._opened is None:
             notes = Notes()
-            self._opened = self.open(notes), notes
+            with opening_here():
+                self._opened = self.open(notes), notes
             use_threads(self.threads)
         predictor, notes = self._opened
         before = notes.copy()

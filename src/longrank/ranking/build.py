@@ -8,26 +8,21 @@ attach_vectors  give a scorer the stored vectors that fit it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
 from pathlib import Path
 
-from longrank.engines import Engine, Local, in_order
+from longrank.engines import Engine, Local
 from longrank.errors import IntegrityError
 from longrank.index import Index
 from longrank.index.reused_vectors import ReusedVectors
 from longrank.index.vector_folders import VectorsKey
 from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsType, find_vectors, write_vectors
 from longrank.networks.model_files import find_model
-from longrank.networks.threads import use_threads
 from longrank.protocols import PassageScorer, Segmenter
+from longrank.ranking.encoding import Encoding
 from longrank.ranking.known_passages import KnownPassages
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.text.segment import make_segmenter
 from longrank.types import Document, Notes
-
-_AT_ONCE = 16  # documents per call of the encoder
 
 
 def check_vectors(model: str, preset: str, notes: Notes) -> None:
@@ -119,44 +114,24 @@ def attach_vectors(
         notes.add("passages are encoded, since the stored vectors do not fit", reason)
 
 
-@dataclass
-class Encoder:
-    """Splits and encodes documents; a worker loads the model at its first batch.
+class Encoder(Encoding[BiEncoder, DocumentVectors]):
+    """Splits documents and encodes them by a bi-encoder."""
 
-    Attributes:
-        model: a bi-encoder.
-        preset: segmentation preset.
-        threads: CPU threads of a worker; None: as they are.
-    """
+    def load(self, notes: Notes) -> BiEncoder:
+        """Return the scorer; raises as `BiEncoder`."""
+        return BiEncoder(find_model(self.model), notes=notes)
 
-    model: str
-    preset: str
-    threads: int | None
-
-    @cached_property
-    def opened(self) -> tuple[BiEncoder, Segmenter, Notes]:
-        """The scorer, the segmenter, and the remarks of the scorer."""
-        notes = Notes()
-        scorer = BiEncoder(find_model(self.model), notes=notes)
-        return scorer, make_segmenter(self.preset, tokenizer=scorer.offset_tokenizer), notes
-
-    def __reduce__(self) -> tuple[type[Encoder], tuple[object, ...]]:
-        return Encoder, (self.model, self.preset, self.threads)  # the model does not travel
-
-    def __call__(self, batch: Sequence[Document]) -> tuple[list[DocumentVectors], Notes]:
-        """Return the vectors of some documents, and the remarks on them."""
-        if "opened" not in vars(self):
-            self.opened  # noqa: B018 - loads
-            use_threads(self.threads)
-        scorer, segmenter, notes = self.opened
-        before = notes.copy()
+    def vectors(
+        self, encoder: BiEncoder, segmenter: Segmenter, batch: Sequence[Document], notes: Notes
+    ) -> list[DocumentVectors]:
+        """Return the vectors of some documents; passages that were cut are counted."""
         split = {document.doc_id: segmenter.segment(document) for document in batch}
-        encoded = scorer.encode({doc_id: [passage.text for passage in split[doc_id].passages] for doc_id in split})
+        encoded = encoder.encode({doc_id: [passage.text for passage in split[doc_id].passages] for doc_id in split})
         documents = []
         for (doc_id, segmentation), (vectors, truncated) in zip(split.items(), encoded, strict=True):
             notes.add("passages cut at the encoder's length limit", f"document {doc_id}", int(truncated.sum()))
             documents.append(DocumentVectors(segmentation, vectors, truncated))
-        return documents, notes.since(before)
+        return documents
 
 
 def _encoded(
@@ -170,16 +145,7 @@ def _encoded(
 ) -> Iterator[DocumentVectors]:
     """Yield the vectors of all documents; those of documents that had vectors before a change are not computed."""
     new = (document for document in index if not reused.has(document))
-    computed = _computed(new, encoder, engine, notes)
+    computed = encoder.by(engine, new, notes)
     for document in index:
         yield reused.of(document) or next(computed)
         progress(1)
-
-
-def _computed(
-    documents: Iterator[Document], encoder: Encoder, engine: Engine, notes: Notes
-) -> Iterator[DocumentVectors]:
-    batches = iter(lambda: list(islice(documents, _AT_ONCE)), [])
-    for vectors, made in in_order(engine.each(encoder, batches)):
-        notes.merge(made)
-        yield from vectors

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from longrank.engines import Engine, Local
 from longrank.errors import IntegrityError
 from longrank.index import Index
 from longrank.index.content_hashes import hash_of
@@ -13,9 +14,10 @@ from longrank.index.vector_folders import SPARSE_FOLDERS, VectorsKey
 from longrank.networks.learned_sparse import SparseModel
 from longrank.networks.model_files import find_model
 from longrank.protocols import Segmenter
+from longrank.ranking.encoding import Encoding
 from longrank.storage import read_manifest, verify
 from longrank.text.segment import make_segmenter
-from longrank.types import Notes
+from longrank.types import Document, Notes
 
 
 def check_sparse(model: str, preset: str, notes: Notes) -> None:
@@ -27,7 +29,15 @@ def check_sparse(model: str, preset: str, notes: Notes) -> None:
     make_segmenter(preset, tokenizer=SparseModel(find_model(model), notes).offset_tokenizer)
 
 
-def add_sparse(index_path: Path, model: str, preset: str, notes: Notes, progress: Callable[[int], object]) -> Path:
+def add_sparse(
+    index_path: Path,
+    model: str,
+    preset: str,
+    notes: Notes,
+    progress: Callable[[int], object],
+    *,
+    engine: Engine | None = None,
+) -> Path:
     """Store the sparse vectors of all passages of an index. Undamaged vectors that are there already are kept.
 
     Args:
@@ -36,6 +46,7 @@ def add_sparse(index_path: Path, model: str, preset: str, notes: Notes, progress
         preset: segmentation preset, a key of `longrank.text.segment.PRESETS`.
         notes: counts passages longer than the model reads; names damaged vectors.
         progress: called with the number of documents just done.
+        engine: encodes the documents. None: this process.
 
     Returns:
         The folder of the vectors.
@@ -44,8 +55,10 @@ def add_sparse(index_path: Path, model: str, preset: str, notes: Notes, progress
         InputError: no such index, model or preset, or the index cannot be written to.
         MissingExtra, IntegrityError: as `SparseModel`.
     """
-    index, encoder = Index.open(index_path), SparseModel(find_model(model), notes)
-    segmenter = make_segmenter(preset, tokenizer=encoder.offset_tokenizer)
+    engine = engine or Local()
+    index, encoding = Index.open(index_path), SparseEncoding(model, preset, engine.threads)
+    encoder, segmenter, loading = encoding.opened
+    notes.merge(loading)
     key = VectorsKey(encoder.fingerprint, segmenter.fingerprint)
     earlier = None
     for folder in SPARSE_FOLDERS.of(index).values():
@@ -61,15 +74,36 @@ def add_sparse(index_path: Path, model: str, preset: str, notes: Notes, progress
         except IntegrityError as error:
             notes.say(f"stored vectors are damaged and computed again: {error}")
     name, known = f"{encoder.model.name}-{preset}", "" if Path(model).expanduser().is_dir() else model
-    return write_sparse(
-        index, name, key, _encoded(index, segmenter, encoder, earlier, notes=notes, progress=progress), model=known
-    )
+    documents = _encoded(index, encoding, engine, earlier, notes=notes, progress=progress)
+    return write_sparse(index, name, key, documents, model=known)
+
+
+class SparseEncoding(Encoding[SparseModel, SparseDocument]):
+    """Splits documents and encodes them by a learned sparse model."""
+
+    def load(self, notes: Notes) -> SparseModel:
+        """Return the model; raises as `SparseModel`."""
+        return SparseModel(find_model(self.model), notes)
+
+    def vectors(
+        self, encoder: SparseModel, segmenter: Segmenter, batch: Sequence[Document], notes: Notes
+    ) -> list[SparseDocument]:
+        """Return the vectors of some documents; passages that were cut are counted."""
+        documents = []
+        for document in batch:
+            segmentation = segmenter.segment(document)
+            rows = encoder.encode([passage.text for passage in segmentation.passages])
+            notes.add(
+                "passages cut at the encoder's length limit", f"document {document.doc_id}", int(rows.truncated.sum())
+            )
+            documents.append(SparseDocument(segmentation, *rows))
+        return documents
 
 
 def _encoded(
     index: Index,
-    segmenter: Segmenter,
-    encoder: SparseModel,
+    encoding: SparseEncoding,
+    engine: Engine,
     earlier: SparseVectors | None,
     *,
     notes: Notes,
@@ -77,15 +111,12 @@ def _encoded(
 ) -> Iterator[SparseDocument]:
     """Yield the vectors of all documents; those of documents that had vectors before a change are not computed."""
     numbers = {} if earlier is None else earlier.documents()
+
+    def number_of(document: Document) -> int | None:
+        return numbers.get(hash_of(document)) if numbers else None
+
+    computed = encoding.by(engine, (document for document in index if number_of(document) is None), notes)
     for document in index:
-        number = numbers.get(hash_of(document))
-        if earlier is not None and number is not None:
-            yield earlier.document(number, document)
-        else:
-            segmentation = segmenter.segment(document)
-            rows = encoder.encode([passage.text for passage in segmentation.passages])
-            notes.add(
-                "passages cut at the encoder's length limit", f"document {document.doc_id}", int(rows.truncated.sum())
-            )
-            yield SparseDocument(segmentation, *rows)
+        number = number_of(document)
+        yield next(computed) if earlier is None or number is None else earlier.document(number, document)
         progress(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from longrank.engines import Engine, in_order
+from longrank.engines import Engine, in_order, opening_here
 from longrank.errors import InputError
 from longrank.index.shared import SharedIndex
 from longrank.networks.threads import use_threads
@@ -58,7 +58,8 @@ class Replica:
     def __call__(self, block: Block) -> tuple[list[list[Evidence]], Notes]:
         """Return the evidence of each query of a block, and the remarks on it."""
         if self._opened is None:
-            self._opened = self._open()
+            with opening_here():
+                self._opened = self._open()
         pipeline, notes = self._opened
         assert pipeline.scorer is not None
         made, before = Notes(), notes.copy()

@@ -1,7 +1,7 @@
 """Phases: the commands of a reproduction, each run once.
 
 ``phases.json`` lists finished commands: output -> command, seconds and, of a file, its checksum. An unfinished command
-runs again, and resumes if the command itself can.
+runs again, and resumes if the command itself can. Several processes may run recipes of one folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import IntegrityError, LongRankError
-from longrank.storage import atomic_write, sha256_of
+from longrank.storage import atomic_write, lock_in_turn, sha256_of
 from longrank.storage.workplace import read_json
 
 PHASES = "phases.json"
@@ -30,8 +30,11 @@ class CommandFailed(LongRankError):
     """A command of a recipe failed; its exit code becomes the recipe's."""
 
     def __init__(self, command: Sequence[str], code: int, error: str = "") -> None:
-        self.exit_code = code
+        self.exit_code, self._given = code, (list(command), code, error)
         super().__init__(f"longrank {shlex.join(command)} ended with exit code {code}{error and f': {error}'}")
+
+    def __reduce__(self) -> tuple[type[CommandFailed], tuple[list[str], int, str]]:
+        return CommandFailed, self._given  # a worker's error travels
 
 
 def run_in_new_process(command: Sequence[str], number: str) -> None:
@@ -86,8 +89,8 @@ class Phases:
         self._run(command, self._number())
         if not output.exists():
             raise LongRankError(f"{output} was not written by: longrank {shlex.join(command)}")
-        self._finished[name] = {"command": command, "seconds": round(time.monotonic() - began, 1), **_checksum(output)}
-        self._save()
+        seconds = round(time.monotonic() - began, 1)
+        self._record(name, {"command": command, "seconds": seconds, **_checksum(output)})
 
     def _is_done(self, name: str, command: list[str], output: Path) -> bool:
         """Say whether a command was finished before.
@@ -117,12 +120,16 @@ class Phases:
 
     def _forget(self, name: str) -> None:
         """Drop an entry before another command replaces its output."""
-        if self._finished.pop(name, None):
-            self._save()
+        if name in self._finished:
+            self._record(name, None)
 
-    def _save(self) -> None:
-        with atomic_write(self._path, "w") as stream:
-            json.dump(self._finished, stream, indent=1, ensure_ascii=False)
+    def _record(self, name: str, phase: dict[str, Any] | None) -> None:
+        """Change an entry of the list, in which other processes may have written theirs."""
+        with lock_in_turn(self._path.with_name(f".{PHASES}.lock")):
+            self._finished = {key: value for key, value in _read(self._path).items() if key != name}
+            self._finished |= {} if phase is None else {name: phase}
+            with atomic_write(self._path, "w") as stream:
+                json.dump(self._finished, stream, indent=1, ensure_ascii=False)
 
 
 def _checksum(output: Path) -> dict[str, str]:

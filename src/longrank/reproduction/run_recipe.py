@@ -8,7 +8,7 @@ FOLDER/PAPER/RECIPE/                inputs, runs, results.json, per-query.json, 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from longrank.collections.catalogue import CatalogueEntry
@@ -16,7 +16,7 @@ from longrank.collections.collection import Collection
 from longrank.collections.judgments import read_judgments
 from longrank.collections.queries import read_queries_or_text
 from longrank.config import lookup
-from longrank.errors import InputError, MissingExtra
+from longrank.errors import InputError, LongRankError, MissingExtra
 from longrank.index import Index
 from longrank.reproduction.departures import (
     check_heldout,
@@ -95,6 +95,24 @@ def recipe_script(selected: SelectedRecipe, folder: Path, collection: Collection
     described = {role: model for role, model in trial.requested_models.items() if is_description(model)}
     roles = [f"# role:{role} stands for --model '{role}=FOLDER': {model}\n" for role, model in described.items()]
     return "".join(roles) + phases.script()
+
+
+def build_index(recipes: Iterable[SelectedRecipe], folder: Path, collection: Collection, run: RunCommand) -> None:
+    """Build the index that recipes share, if one of them needs it: before workers run them side by side.
+
+    Raises:
+        IntegrityError, LongRankError: as `run_recipe`.
+    """
+    for selected in recipes:
+        try:
+            inputs, _ = _read_inputs(selected, collection, Notes())
+            _, trial = _dry(selected, folder, collection, inputs)
+            check_models(trial.requested_models)
+        except LongRankError:  # the recipe itself will say so
+            continue
+        if trial.reads_documents:
+            _bench(selected, folder, collection, inputs, Phases(folder, run)).index  # noqa: B018 - builds
+            return
 
 
 def _dry(

@@ -1,4 +1,4 @@
-"""Run recipes one after the other in one folder, and summarise several."""
+"""Run recipes in one folder, and summarise several."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.collections.collection import Collection
+from longrank.engines import Engine
 from longrank.errors import LongRankError
 from longrank.reproduction.folders import reproducing
 from longrank.reproduction.phases import RunCommand
+from longrank.reproduction.recipe_tasks import RecipeTask, obtained
 from longrank.reproduction.report import as_text
 from longrank.reproduction.results import Result
-from longrank.reproduction.run_recipe import run_recipe
 from longrank.reproduction.selection import SelectedRecipe
 from longrank.reproduction.summary import (
     RecipeOutcome,
@@ -57,6 +58,7 @@ def run_recipes(
     *,
     tell: Tell,
     notes: Notes,
+    engine: Engine | None = None,
 ) -> Reproduction:
     """Run recipes in a folder that this call locks; several recipes get a summary, and one that fails stops no other.
 
@@ -67,6 +69,7 @@ def run_recipes(
         run: runs the arguments of a ``longrank`` command line.
         tell: called with each line of progress.
         notes: collects remarks on accepted input.
+        engine: runs recipes, each by a worker; None: this process, one after the other.
 
     Raises:
         InputError: the folder holds something else or belongs to another collection.
@@ -75,29 +78,31 @@ def run_recipes(
     """
     done = Reproduction(folder, results := {}, failures := {}, outcomes := [], notes)
 
-    def obtain(recipe: SelectedRecipe) -> None:
-        own = Notes()
-        results[recipe.name] = run_recipe(recipe, folder, collection, run, own)
-        tell_notes(own, tell)
-        notes.merge(own)
-        tell(f"{folder / recipe.place}: report.html, report.md, results.json")
-
+    several, runnable = len(selected) > 1, [recipe for recipe in selected if recipe.recipe.program is not None]
     with reproducing(folder, collection):
-        if len(selected) == 1:
-            obtain(selected[0])
-            return done
+        found = obtained(RecipeTask(folder, collection, run), runnable if several else selected, engine)
         for number, recipe in enumerate(selected, 1):
-            tell(f"recipe {number} of {len(selected)}: {recipe.name}")
-            if recipe.recipe.program is None:
+            if several:
+                tell(f"recipe {number} of {len(selected)}: {recipe.name}")
+            if several and recipe.recipe.program is None:
                 outcomes.append(no_outcome(recipe, f"nothing to run: {recipe.recipe.expected[0].reason}"))
                 continue
-            try:
-                obtain(recipe)
+            result, own = next(found)
+            if isinstance(result, LongRankError):
+                if not several:
+                    raise result
+                tell(f"{recipe.name}: {result}; the other recipes go on")
+                outcomes.append(no_outcome(recipe, f"failed: {result}"))
+                failures[recipe.name] = result
+                continue
+            results[recipe.name] = result
+            tell_notes(own, tell)
+            notes.merge(own)
+            tell(f"{folder / recipe.place}: report.html, report.md, results.json")
+            if several:
                 outcomes.append(outcome_in(folder, recipe.place))
-            except LongRankError as error:
-                tell(f"{recipe.name}: {error}; the other recipes go on")
-                outcomes.append(no_outcome(recipe, f"failed: {error}"))
-                failures[recipe.name] = error
+        if not several:
+            return done
         earlier = finished_before(folder, {recipe.place for recipe in selected})
         write_summary([*outcomes, *earlier], collection.name, folder)
     tell(f"{folder}: index.html, summary.md")

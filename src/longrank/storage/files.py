@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import socket
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -183,6 +184,26 @@ def lock(path: Path) -> Iterator[None]:
         stream.write(f"pid {os.getpid()} on {socket.gethostname()}\n")
         stream.flush()
         yield
+
+
+@contextmanager
+def lock_in_turn(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`, when other processes have let go of it; it is removed at the end.
+
+    Raises:
+        InputError: it cannot be created.
+    """
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(lock(path))
+                break
+            except BeingWritten:
+                time.sleep(0.05)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def _taken(path: Path, owner: str = "") -> BeingWritten:

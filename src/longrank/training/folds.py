@@ -9,41 +9,26 @@ FOLDER/test.run        the test queries of all folds, to evaluate
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+import torch
+
+from longrank.engines import Engine
 from longrank.errors import InputError
 from longrank.evaluation.folds import make_folds
-from longrank.formats.folds import Fold, read_folds, write_folds
+from longrank.formats.folds import Fold, read_folds
 from longrank.formats.trec import read_run, write_run
-from longrank.ranking.pipeline import open_pipeline, rerank
-from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettings, Scorer
-from longrank.storage.workplace import check_own, create
+from longrank.storage.workplace import check_own
 from longrank.training.experiment import Experiment
-from longrank.training.loop import check_loop, identity_of, note_best, train
-from longrank.training.ranking_task import RankingTask
+from longrank.training.one_fold import FoldTraining, Progress, train_on
 from longrank.training.ranks import Ranks
-from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike, seal_test_run, seal_training
-from longrank.training.settings import DocumentTraining
-from longrank.training.together import Together
-from longrank.training.updates import with_precision
+from longrank.training.run_folder import FOLDS, TEST_RUN, seal_training
 from longrank.types import Notes, Qrels, Query, Run
 
 FOLD_SEED = 42
 _NAME = re.compile(r"[\w][\w.-]*")
-_MAY_DIFFER = (  # among folds: the initial network and the teacher
-    "processes.",
-    "run.fold.",
-    "run.lineage.",
-    "run.model.",
-    "run.teacher.",
-    "network.model.",
-    "teacher.",
-)
-Progress = Callable[[str, int], Callable[[int], object]]
-"""(fold, steps) -> a function that is called with the number of steps just done."""
 
 
 def folds_of(
@@ -108,7 +93,7 @@ def train_once(experiment: Experiment, folder: Path, *, progress: Progress, note
     experiment.check([name])
     task = experiment.task(name, notes)
     run, advance = experiment.identity(name, task), progress(name, experiment.settings.loop.steps)
-    _train(experiment, task, run, folder, advance, notes, tensorboard)
+    train_on(experiment, task, run, folder, advance, notes, tensorboard)
 
 
 def cross_validate(
@@ -119,6 +104,7 @@ def cross_validate(
     progress: Progress,
     notes: Notes,
     tensorboard: bool,
+    engine: Engine | None = None,
 ) -> Run | None:
     """Train on each fold and rerank its test queries; resume where an earlier call stopped.
 
@@ -131,6 +117,7 @@ def cross_validate(
         progress: see `Progress`.
         notes: collects remarks.
         tensorboard: also write TensorBoard's log.
+        engine: trains on the folds, each by a worker; None: this process, one after the other.
 
     Returns:
         The test queries of all folds reranked, also written; None while folds are left, if folds share test queries,
@@ -143,27 +130,16 @@ def cross_validate(
         LongRankError: as `train`.
     """
     folds, ranks = experiment.folds, Ranks()
-    loop = with_precision(experiment.settings.loop, ranks.device.type)
     names = _chosen(folds, only)
     _check_folder(folder, folds)
     experiment.check(names)
     _about_dev(experiment, names, notes)
-    for name in names:
-        remarks = Notes()
-        task = experiment.task(name, remarks)  # nothing is written before the first task is checked
-        check_loop(loop, ranks, task.network, tensorboard=tensorboard)
-        run = experiment.identity(name, task)
-        for other in folds:
-            if other != name:
-                check_alike(folder / other, identity_of(loop, run, ranks), _MAY_DIFFER)
-        if ranks.first:
-            create(folder)
-            write_folds(folds, folder / FOLDS)
-        ranks.wait()
-        _train(experiment, task, run, folder / name, progress(name, loop.steps), remarks, tensorboard)
-        test = progress(f"{name}, test", len(folds[name].test)) if ranks.first else lambda n: None
-        _rerank_test(experiment, folds[name], folder / name, test, remarks)
-        notes.merge(remarks, name)
+    training = FoldTraining(experiment, folder, tensorboard)
+    if engine is None:
+        for name in names:
+            notes.merge(training.fold(name, progress), name)
+    else:
+        replace(training, threads=torch.get_num_threads()).by(engine, names, progress, notes)
     pooled = _pooled(folder, folds, notes) if ranks.first else None
     ranks.wait()
     return pooled
@@ -191,78 +167,6 @@ def _pooled(folder: Path, folds: Mapping[str, Fold], notes: Notes) -> Run | None
     write_run(pooled, folder / TEST_RUN)
     seal_training(folder)
     return pooled
-
-
-def _train(  # noqa: PLR0917 - all are needed, and the callers are below
-    experiment: Experiment,
-    task: RankingTask,
-    run: Mapping[str, Any],
-    folder: Path,
-    progress: Callable[[int], object],
-    notes: Notes,
-    tensorboard: bool,
-) -> None:
-    begin = partial(experiment.use_cache, task)  # makes a file, so nothing is refused afterwards
-    options: dict[str, Any] = {"run": run, "progress": progress, "notes": notes, "tensorboard": tensorboard}
-    record = train(task, experiment.settings.loop, folder, begin=begin, **options)
-    note_best(record, experiment.settings.validation.measure, notes)
-
-
-def _rerank_test(
-    experiment: Experiment, fold: Fold, folder: Path, progress: Callable[[int], object], notes: Notes
-) -> None:
-    """Rerank the test queries of a fold with its network, resumably; the evidence stays beside the run.
-
-    All processes score; the first process writes. A finished run is left as it is, so the weights may be deleted.
-
-    Raises:
-        InputError: the weights are missing.
-    """
-    ranks = Ranks()
-    if ranks.object_of_first((folder / TEST_RUN).exists()):
-        if ranks.first:
-            seal_test_run(folder)
-        return
-    if not any((folder / MODEL).glob("*.safetensors")):
-        raise InputError(
-            "the weights of a finished training are missing", path=folder, fix="delete the folder to train again"
-        )
-    test = [experiment.queries[query_id] for query_id in fold.test]
-    first_stage = Run("first", (row for query in test for row in experiment.run.get(query.query_id)))
-    pipeline = open_pipeline(
-        experiment.index,
-        _pipeline(experiment.settings),
-        model=str(folder / MODEL),
-        notes=notes,
-        score_cache=experiment.score_cache,
-    )
-    together = Together(ranks, pipeline)
-    if not ranks.first:
-        together.help()
-        return
-    evidence = folder / f"{TEST_RUN}.evidence"
-    try:
-        run = rerank(
-            pipeline, test, first_stage, evidence, tag="longrank", score=together, progress=progress, notes=notes
-        )
-    finally:
-        together.end()
-    write_run(run, folder / TEST_RUN)
-    seal_training(folder)
-
-
-def _pipeline(settings: DocumentTraining) -> PipelineSettings:
-    """Return a pipeline with the passages and lengths of the training."""
-    read = settings.read
-    options = {"network": settings.network.name, "max_tokens": read.max_tokens}
-    options |= {} if read.max_query_tokens is None else {"max_query_tokens": read.max_query_tokens}
-    return PipelineSettings(
-        title=read.title,
-        passages=Passages(preset=read.passages, options=read.options),
-        scorer=Scorer(name="document-network", options=options),
-        aggregate=Aggregate(name="document"),
-        final=Final(depth=settings.test.depth or settings.validation.depth, block_queries=1),
-    )
 
 
 def _chosen(folds: Mapping[str, Fold], only: Sequence[str]) -> list[str]:

@@ -138,6 +138,9 @@ def add_sparse(
     model: str,
     passages: str = "tokens",
     *,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    resources: Mapping[str, float] | str | None = None,
     notes: Notes | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Index:
@@ -146,7 +149,7 @@ def add_sparse(
     Args:
         index: an index or its folder.
         model: a model of sentence-transformers' ``SparseEncoder``: a folder or a Hugging Face name.
-        passages: as of `add_vectors`, as are `notes` and `progress`.
+        passages: as of `add_vectors`, as are `engine`, `workers`, `resources`, `notes` and `progress`.
         notes: counts passages longer than the model can read; the index carries it.
         progress: called with the number of documents just done.
 
@@ -159,8 +162,8 @@ def add_sparse(
     from longrank.ranking import build_sparse
 
     place, notes = index.place if isinstance(index, Index) else index, Notes() if notes is None else notes
-    with changing(place, notes) as folder:
-        build_sparse.add_sparse(folder, model, passages, notes, progress or (lambda n: None))
+    with changing(place, notes) as folder, open_engine(engine, workers=workers, resources=resources) as opened_engine:
+        build_sparse.add_sparse(folder, model, passages, notes, progress or (lambda n: None), engine=opened_engine)
     opened = Index(place)
     opened.notes = notes
     return opened

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeAlias
 
 from longrank.collections.available import open_whole
 from longrank.collections.collection import Collection
 from longrank.config import Assignments, listed
+from longrank.engines import Engine, EngineOptions
 from longrank.errors import LongRankError
 from longrank.reproduction.phases import RunCommand, run_in_new_process
 from longrank.reproduction.recipe_files import named
@@ -32,6 +34,9 @@ def reproduce(
     models: Mapping[str, str | Path] | None = None,
     settings: Assignments = (),
     run: RunCommand | None = None,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    resources: Mapping[str, float] | str | None = None,
     tell: Tell | None = None,
     notes: Notes | None = None,
 ) -> Reproduction:
@@ -44,6 +49,11 @@ def reproduce(
         models: role -> a folder or Hugging Face name to use instead of the published model.
         settings: settings of the recipes, as ``key=value`` or ``{key: value}``; each recipe takes those it has.
         run: runs the arguments of one ``longrank`` command; None: each starts a new Python process.
+            For an engine, picklable.
+        engine: where recipes run, each by a worker: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as of
+            `longrank.engines.open_engine`, as are `workers` and `resources`. Every node must see `output`.
+        workers: processes, or workers of the cluster, each of which runs one recipe at a time.
+        resources: resources that each worker of a cluster holds, e.g. ``{"GPU": 1}``.
         tell: called with each line of progress.
         notes: collects remarks on accepted input.
 
@@ -61,7 +71,9 @@ def reproduce(
     folder, notes, tell = Path(output), Notes() if notes is None else notes, tell or _silent
     selected, place = _selected(recipes, collection, models, settings, tell)
     check_apart(folder, *place.sources, *place.queries, *place.qrels, *map(str, (models or {}).values()))
-    return run_recipes(selected, folder, place, run or run_in_new_process, tell=tell, notes=notes)
+    spread = EngineOptions(engine, workers, resources)
+    with spread.open() if spread.given else nullcontext() as opened:
+        return run_recipes(selected, folder, place, run or run_in_new_process, tell=tell, notes=notes, engine=opened)
 
 
 def reproduction_script(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from longrank.collections import read_qrels, read_queries, read_run
 from longrank.config import Assignments, listed
+from longrank.engines import Engine, EngineOptions
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.folds import Fold
 from longrank.index import Index
@@ -21,7 +22,7 @@ from longrank.types import Notes, Run
 from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
-    from longrank.training.folds import Progress
+    from longrank.training.one_fold import Progress
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,9 @@ def train(
     only: str | Sequence[str] = (),
     score_cache: str | Path | None = None,
     tensorboard: bool = False,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    resources: Mapping[str, float] | str | None = None,
     assignments: Assignments = (),
     format: str | None = None,
     field: str | None = None,
@@ -111,11 +115,17 @@ def train(
         only: names of the folds (or a name) to train now; default: all.
         score_cache: file for passage vectors of a frozen encoder (``network.frozen = true``).
         tensorboard: also write a log for TensorBoard.
+        engine: where folds are trained, each by a worker: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as of
+            `longrank.engines.open_engine`, as are `workers` and `resources`. The bytes are the same. Every node must
+            see `output`.
+        workers: processes, or workers of the cluster, each of which trains one fold at a time.
+        resources: resources that each worker of a cluster holds, e.g. ``{"GPU": 1}``.
         assignments: ``{"loop.steps": 50}`` or ``["loop.steps=50"]``: settings of the training.
         format: query format, if it cannot be detected.
         field: topic field that is the query: ``title``, ``description``, ...
         notes: collects remarks; None: only the result has them.
-        progress: (fold, steps) -> a function called with the number of steps just done.
+        progress: (fold, steps) -> a function called with the number of steps just done; with an engine once,
+            (``folds``, their number) -> a function called with the number of folds just done.
 
     Raises:
         InputError: an unknown name or setting, data that do not fit the training, or a folder of another training.
@@ -133,8 +143,10 @@ def train(
     only = [only] if isinstance(only, str) else only
     rankings = {"queries": queries, "qrels": qrels, "run": run}
     options: dict[str, Any] = {"progress": progress or _silent, "notes": notes, "tensorboard": tensorboard}
+    spread = EngineOptions(engine, workers, resources)
     if isinstance(settings, PassageTraining):
         extras = {"folds": folds, "group_by": group_by, "only": only or None, "score_cache": score_cache}
+        extras |= spread._asdict()
         _refuse(settings, "examples", {**rankings, **extras, "format": format, "field": field})
         return _on_examples(settings, data, dev, Path(output), **options)
     _refuse(settings, "rankings", {"dev": dev})
@@ -149,6 +161,8 @@ def train(
     chosen = folds_of(known, judged, folds, group_by=group_by, seed=fold_seed, notes=notes)
     if only and chosen is None:
         raise InputError("`only` chooses among folds", got=only[0], fix="give `folds`")
+    if spread.given:
+        _check_spread(chosen, score_cache, engine)
     experiment = open_experiment(
         settings,
         Index.open(data),
@@ -162,8 +176,24 @@ def train(
     if chosen is None:
         train_once(experiment, Path(output), **options)
         return _trained(settings, Path(output), {"training": Path(output)}, None, notes)
-    pooled = cross_validate(experiment, Path(output), only=only, **options)
+    with spread.open() if spread.given else nullcontext() as opened:
+        pooled = cross_validate(experiment, Path(output), only=only, engine=opened, **options)
     return _trained(settings, Path(output), {name: Path(output) / name for name in chosen}, pooled, notes)
+
+
+def _check_spread(
+    folds: Mapping[str, Fold] | None, score_cache: str | Path | None, engine: str | Engine | None
+) -> None:
+    """Refuse an engine for a training without folds, or with what belongs to one process."""
+    from longrank.training.ranks import Ranks
+
+    got = f"engine={engine or 'local'}"
+    if folds is None:
+        raise InputError("the workers of an engine train folds, and there are none", got=got, fix="give `folds`")
+    if score_cache is not None:
+        raise InputError("a score cache belongs to one process", got=got, fix="use no engine")
+    if Ranks().n > 1:
+        raise InputError("torchrun's processes share a training already", got=got, fix="use no engine")
 
 
 def _silent(fold: str, steps: int) -> Callable[[int], object]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.collections import read_qrels
+from longrank.engines import Engine, open_engine
 from longrank.errors import InputError
 from longrank.evaluation.folds import Folds, read_or_make_folds
 from longrank.evaluation.systems import place_of
@@ -46,6 +47,9 @@ def weigh(
     seed: int | None = None,
     learn_on: Sequence[Any] | None = None,
     folder: str | Path | None = None,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
+    resources: Mapping[str, float] | str | None = None,
     progress: Callable[[int, int], object] | None = None,
     notes: Notes | None = None,
 ) -> Tuning:
@@ -71,6 +75,10 @@ def weigh(
         seed: seed of folds that are made. Default: 42.
         learn_on: judgments, first stage and evidence of another judged set to learn the weights on.
         folder: holds the result. Default: nothing is kept.
+        engine: where the values of blocks of queries are computed: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as
+            of `longrank.engines.open_engine`, as are `workers` and `resources`. The bytes are the same.
+        workers: processes, or workers of the cluster.
+        resources: resources that each worker of a cluster holds, e.g. ``{"CPU": 4}``.
         progress: called with the queries just done and with how many there are.
         notes: counts remarks on the inputs; the result carries it.
 
@@ -95,19 +103,20 @@ def weigh(
     formula = make_formula(axes, aggregator, normalize, reranked.parts, mix_method or reranked.mix_method)
     if mix_method is not None and not formula.scorers:
         raise InputError("no scorer of a mix is in the grid", got=mix_method, fix="add --grid lexical=0:1:0.1")
-    here = Weighing(reranked, read_qrels(qrels, notes), formula, measure)
-    made: Folds = None
-    if learn_on is None:
-        parts, made = read_or_make_folds(folds, here.query_ids, 42 if seed is None else seed, notes)
-        protocol = make_protocol(folds=parts, choose_by=choose_by, notes=notes)
-        protocol.choose(here.blank(axes))  # refuses queries that do not fit the protocol, before any work
-        table = _values(here, axes, progress, notes)
-        outcome = protocol.conclude(table, protocol.choose(table), here.figure)
-        way: Mapping[str, object] = protocol.about()
-    elif folds is not None or choose_by is not None:
-        raise InputError("`learn_on` and `folds` are two ways to learn: give one of them")
-    else:
-        way, table, outcome = _learn_on(learn_on, here, axes, depth=depth, progress=progress, notes=notes)
+    with open_engine(engine, workers=workers, resources=resources) as opened:
+        here = Weighing(reranked, read_qrels(qrels, notes), formula, measure, opened)
+        made: Folds = None
+        if learn_on is None:
+            parts, made = read_or_make_folds(folds, here.query_ids, 42 if seed is None else seed, notes)
+            protocol = make_protocol(folds=parts, choose_by=choose_by, notes=notes)
+            protocol.choose(here.blank(axes))  # refuses queries that do not fit the protocol, before any work
+            table = _values(here, axes, progress, notes)
+            outcome = protocol.conclude(table, protocol.choose(table), here.figure)
+            way: Mapping[str, object] = protocol.about()
+        elif folds is not None or choose_by is not None:
+            raise InputError("`learn_on` and `folds` are two ways to learn: give one of them")
+        else:
+            way, table, outcome = _learn_on(learn_on, here, axes, depth=depth, progress=progress, notes=notes)
     about = {"protocol": way, **here.about()}
     setting_of = outcome.setting_of if outcome.setting is None else dict.fromkeys(here.first_stage, outcome.setting)
     ranked = Run("longrank", chain.from_iterable(weighed_run(here, setting_of)))

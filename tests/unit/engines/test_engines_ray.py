@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import signal
 import sys
@@ -13,11 +14,17 @@ from pathlib import Path
 import pytest
 
 import longrank
+import reproductions
+import spread
+import tunable
 from longrank.engines import in_order
 from longrank.errors import InputError, LongRankError
 from longrank.index import Index, batches
 from longrank.types import Notes
+from reproductions import workplace
 from training_collections import write_collection
+
+__all__ = ["workplace"]  # fixture
 
 pytest.importorskip("ray", reason="needs the extra ray")
 pytestmark = pytest.mark.filterwarnings(
@@ -31,7 +38,8 @@ def engine() -> Iterator[object]:
 
     from longrank.engines.ray import Ray
 
-    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # no worker finds the module
+    for module in (sys.modules[__name__], spread, reproductions, tunable):  # no worker finds them
+        ray.cloudpickle.register_pickle_by_value(module)
     with Ray(2) as engine:
         yield engine
 
@@ -197,3 +205,42 @@ def test_predicted_queries_by_a_cluster_are_the_bytes_of_this_process(engine, tm
     ]
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
     assert made[0].notes.lines() == made[1].notes.lines()
+
+
+@pytest.mark.neural
+def test_sparse_vectors_and_folds_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Path) -> None:
+    for name, work in (("sparse", spread.sparse), ("folds", spread.folds)):
+        (tmp_path / name).mkdir()
+        here, there = work(tmp_path / name, engine)
+        assert here == there, name
+
+
+def test_weights_and_recipes_by_a_cluster_are_those_of_this_process(engine, workplace: Path, monkeypatch) -> None:
+    monkeypatch.setattr("longrank.evaluation.tuning.weights._BLOCK", 3)
+    (workplace / "weights").mkdir()
+    here, there = spread.weights(workplace / "weights", engine)
+    assert here == there
+    assert operator.eq(*spread.recipes(workplace, engine))
+
+
+@pytest.mark.neural
+def test_a_node_without_the_model_is_one_sentence(engine) -> None:
+    from longrank.ranking.build import Encoder
+
+    with pytest.raises(InputError, match=r"^the node \S+ cannot do the work: .*no-model") as caught:
+        list(engine.each(Encoder("./no-model", "windows", 1), [[]]))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_interrupt_frees_the_cluster(engine, tmp_path: Path) -> None:
+    import ray
+
+    process = spread.started(f"ray={ray.get_runtime_context().gcs_address}", tmp_path)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) != 0
+    workers = [Path(f"/proc/{path.name}") for path in tmp_path.iterdir()]
+    deadline = time.monotonic() + 60
+    while any(path.exists() for path in workers) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not any(path.exists() for path in workers)
+    assert list(engine.each(math.sqrt, [4.0, 4.0])) != []  # there is room for others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -466,3 +467,11 @@ def test_a_training_that_ends_in_its_warm_up_says_so(folder: Path, tmp_path: Pat
     assert any("the learning rate reaches only 2.5% of its setting" in line for line in notes.lines())
     validated(experiment(folder), tmp_path / "u", notes := Notes(), only=["s1"])
     assert not any("learning rate" in line for line in notes.lines())
+
+
+def test_a_worker_that_does_not_see_the_folder_says_so(folder: Path, tmp_path: Path) -> None:
+    from longrank.training.one_fold import FoldTraining
+
+    training = pickle.loads(pickle.dumps(FoldTraining(experiment(folder), tmp_path / "elsewhere", False)))
+    with pytest.raises(InputError, match=r"elsewhere: the node \S+ does not see the folder of the training"):
+        training("s1")

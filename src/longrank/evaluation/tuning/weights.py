@@ -7,7 +7,7 @@ Evidence is read once. Scores of all settings are computed together from a few n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from longrank.aggregation import find_aggregation
 from longrank.aggregation.mixing import Mix
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import first_scores
+from longrank.engines import Engine, Local, in_order
 from longrank.errors import InputError
 from longrank.evaluation.names import parse_measure
 from longrank.evaluation.tuning.formula import PASSAGES, Formula
@@ -27,6 +28,7 @@ from longrank.evaluation.tuning.reranked import Reranked
 from longrank.evaluation.tuning.values import GridValues, check_size
 from longrank.types import Notes, Qrels, Run, ScoredDoc
 
+_BLOCK = 16  # queries in a task
 _AT_ONCE = 2**17  # scores: 1 MB of float64, which stays in a core's cache
 
 
@@ -102,6 +104,34 @@ def _scored(ranking: Sequence[ScoredDoc], parts_of: Mapping[str, Floats], none: 
 
 
 @dataclass(frozen=True)
+class _Valuing:
+    """A picklable function of queries: the value of every setting for each.
+
+    Attributes:
+        measure: name of the measure.
+        formula: see `make_formula`.
+        settings: S settings.
+        places: for each mix of a query's `Scored.parts`, the places of its settings.
+    """
+
+    measure: str
+    formula: Formula
+    settings: Sequence[Setting]
+    places: Sequence[Sequence[int]]
+
+    def __call__(self, queries: Sequence[tuple[Scored, Mapping[str, int]]]) -> Floats:
+        """Return the values of queries with their judgments, float64[S, queries]."""
+        parsed, values = parse_measure(self.measure), np.empty((len(self.settings), len(queries)))
+        for column, (scored, judged) in enumerate(queries):
+            value = measured(parsed, judged, scored.doc_ids, scored.below)
+            for parts, own in zip(scored.parts, self.places, strict=True):
+                for block in _blocks(len(own), len(scored.doc_ids)):
+                    chosen = [self.settings[n] for n in own[block]]
+                    values[own[block], column] = value(self.formula.scores(scored.first, parts, chosen))
+        return values
+
+
+@dataclass(frozen=True)
 class Weighing:
     """A judged set, to learn weights on.
 
@@ -110,12 +140,14 @@ class Weighing:
         qrels: judgments.
         formula: see `make_formula`.
         measure: name of the measure.
+        engine: computes the values of blocks of queries.
     """
 
     reranked: Reranked
     qrels: Qrels
     formula: Formula
     measure: str
+    engine: Engine = field(default_factory=Local)
 
     @property
     def first_stage(self) -> Run:
@@ -170,15 +202,14 @@ class Weighing:
             notes.add("judged queries that the first stage lacks, left out", query_id, int(lacking))
         mixes, places = _by_mix(self.formula, settings)
         documents = collect(self.reranked, self.formula, notes, mixes)
-        values = np.empty((len(settings), len(self.query_ids)))
-        for column, query_id in enumerate(self.query_ids):
-            scored = documents[query_id]
-            value = measured(parsed, self.qrels[query_id], scored.doc_ids, scored.below)
-            for parts, own in zip(scored.parts, places, strict=True):
-                for block in _blocks(len(own), len(scored.doc_ids)):
-                    chosen = [settings[n] for n in own[block]]
-                    values[own[block], column] = value(self.formula.scores(scored.first, parts, chosen))
-            progress(1)
+        judged = [(documents[query_id], self.qrels[query_id]) for query_id in self.query_ids]
+        blocks = [judged[start : start + _BLOCK] for start in range(0, len(judged), _BLOCK)]
+        engine: Engine = self.engine if len(settings) > 1 else Local()  # workers take longer to start
+        columns = []
+        for block in in_order(engine.each(_Valuing(self.measure, self.formula, settings, places), blocks)):
+            columns.append(block)
+            progress(block.shape[1])
+        values = np.concatenate(columns, axis=1)
         return GridValues(str(parsed), settings, self.query_ids, values)
 
     def figure(self, setting: Setting, query_ids: Collection[str]) -> float:
