@@ -135,7 +135,8 @@ def recipes(folder: Path, engine: object) -> list[dict[str, Any]]:
             names = ["table.toml", "fails.toml", "again.toml"]
             done = longrank.reproduce(names, "tiny", "out", run=Commands(), engine=where)
             files = contents(place / "out")
-        phases = json.loads(files.pop("phases.json"))
+        del files["index/.sources.jsonl"]  # has the absolute paths of the documents
+        phases = json.loads(files.pop("phases.json"))  # has seconds
         found.append(
             {
                 "files": files,
@@ -175,14 +176,14 @@ def starved(folder: Path, engine: object, monkeypatch: pytest.MonkeyPatch) -> Bo
     model = str(save_encoder(folder / "m"))
 
     def work(output: Path, where: object, notes: Notes) -> None:
-        index = Index.build([(f"d{n:02d}", f"fish and the river {n}. " * n) for n in range(1, 40)], output)
+        index = Index.build([(f"d{n:02d}", f"fish and the river {n}. " * 20 * n) for n in range(1, 35)], output)
         add_vectors(index, model, "windows", engine=where, notes=notes)
 
     return both(folder, engine, work)
 
 
 WAITING = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
 from longrank.engines import open_engine
 
@@ -191,6 +192,7 @@ def wait(folder):
     time.sleep(600)
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
     with open_engine(sys.argv[1], workers=2) as engine:
         list(engine.each(wait, [sys.argv[2]] * 2))
 """

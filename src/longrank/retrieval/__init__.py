@@ -13,6 +13,7 @@ from longrank.index import Index
 from longrank.index.filters import Filter
 from longrank.protocols import Retriever
 from longrank.retrieval.batch import retrieve_all as retrieve_all
+from longrank.retrieval.batch import sparing_old_objects as sparing_old_objects
 from longrank.retrieval.bm25 import BM25 as BM25
 from longrank.retrieval.deferred import Deferred
 from longrank.retrieval.dense import Dense as Dense

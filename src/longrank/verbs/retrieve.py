@@ -24,6 +24,7 @@ from longrank.retrieval import (
     first_stage,
     opened,
     retrieve_all,
+    sparing_old_objects,
 )
 from longrank.retrieval.blocks import Search, answers_by
 from longrank.retrieval.stores import check_no_language
@@ -117,7 +118,8 @@ def retrieve(
         notes=notes,
         progress=progress,
     )
-    run = Run(tag, (row for ranking in found for row in ranking))
+    with sparing_old_objects():
+        run = Run(tag, (row for ranking in found for row in ranking))
     run.notes = notes
     return run
 
@@ -171,7 +173,7 @@ def rankings(
         InputError: `k` is below 1.
     """
     check_at_least("k", search.k, 1)
-    with engine.open() if engine.given else nullcontext() as workers:
+    with sparing_old_objects(), engine.open() if engine.given else nullcontext() as workers:
         if workers is None:
             answers = retrieve_all(retriever, queries, search.k, threads or cores())
         else:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
+import longrank
 from collections_of_words import located, random_documents
 from longrank.index import Index, build_index
-from longrank.retrieval import make_retriever, retrieve_all, searcher
+from longrank.retrieval import make_retriever, retrieve_all, searcher, sparing_old_objects
 from longrank.types import Notes, Query
 
 QUERIES = [Query(f"q{i}", text) for i, text in enumerate(["a b abc", "", "c ca", "zürich", "the", "dd e"] * 10)]
@@ -38,3 +41,17 @@ def test_an_error_ends_the_work(index: Index, monkeypatch: pytest.MonkeyPatch) -
 
 def test_no_query_gives_no_answer(index: Index) -> None:
     assert list(retrieve_all(make_retriever(index), [], 10, 2)) == []
+
+
+def test_full_rounds_of_the_collector_wait_until_the_last_of_overlapping_calls_ends(index: Index) -> None:
+    before = gc.get_threshold()
+    first, second = sparing_old_objects(), sparing_old_objects()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert gc.get_threshold()[2] > 1000 * before[2]
+    second.__exit__(None, None, None)
+    assert gc.get_threshold() == before
+    seen = []
+    longrank.retrieve(index, ["a b", "c"], progress=lambda n: seen.append(gc.get_threshold()[2]))
+    assert min(seen) > 1000 * before[2] and gc.get_threshold() == before
