@@ -42,7 +42,7 @@ RUNS = ("here", "local 1", "local 2", "ray 1", "ray 2")
 
 
 class Material(NamedTuple):
-    """What a task reads."""
+    """Inputs of the tasks."""
 
     source: Path
     index: Path
@@ -110,7 +110,7 @@ def main() -> None:
 
 
 def separately(run: str) -> dict[str, Any]:
-    """Return what a process of its own measures."""
+    """Return the measurements of a process of its own."""
     command = [sys.executable, "-m", "benchmarks.scaling", *sys.argv[1:], "--runs", run, "--one"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

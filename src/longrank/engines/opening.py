@@ -1,4 +1,4 @@
-"""What a worker opens for itself, as the command's own process could."""
+"""Errors of a worker that cannot open an index or a model, which the command's own process could."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class RecipeTask:
 
 
 def obtained(task: RecipeTask, recipes: Sequence[SelectedRecipe], engine: Engine | None) -> Iterator[Obtained]:
-    """Yield what each recipe gives, in order, by the workers of an engine or by this process.
+    """Yield the rows or the error of each recipe, in order, by the workers of an engine or by this process.
 
     Raises:
         LongRankError: the index that the recipes share cannot be built.

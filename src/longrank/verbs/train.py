@@ -184,7 +184,7 @@ def train(
 def _check_spread(
     folds: Mapping[str, Fold] | None, score_cache: str | Path | None, engine: str | Engine | None
 ) -> None:
-    """Refuse an engine for a training without folds, or with what belongs to one process."""
+    """Refuse an engine for a training without folds, with a score cache, or under torchrun."""
     from longrank.training.ranks import Ranks
 
     got = f"engine={engine or 'local'}"
