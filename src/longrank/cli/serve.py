@@ -99,6 +99,22 @@ def serve(
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="section.key=value: any setting of the pipelines. Repeatable.")
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="Engine that computes rankings: local, ray (a cluster of this machine), or ray=ADDRESS.",
+            metavar="local|ray[=ADDRESS]",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Replicas of each pipeline on a cluster. [default: 1]", min=1)
+    ] = None,
+    resources: Annotated[
+        str | None,
+        typer.Option(
+            help="Resources of each replica of a pipeline with a network, e.g. GPU=1,CPU=4.", metavar="NAME=AMOUNT"
+        ),
+    ] = None,
 ) -> int:
     """Serve search and reranking over HTTP, with a web page.
 
@@ -111,6 +127,10 @@ def serve(
     for module in ("fastapi", "uvicorn", "h11", "prometheus_client"):
         if find_spec(module) is None:
             raise MissingExtra("serving", "serve")
+    from longrank.engines import EngineOptions
+    from longrank.service.cluster import cluster_of, computing
+    from longrank.service.engine import Engine
+    from longrank.service.front import FrontEngine
     from longrank.service.listening import check_exposure
     from longrank.types import Notes
 
@@ -147,9 +167,11 @@ def serve(
             "a store is only searched", got=str(index), fix="leave out --writable, --judgments and --files"
         )
     seen = None if index is None or is_store(index) else stamp_of(index)  # before the index is opened
-    engine = _engine(index, rerank_only, pipelines, model, assignments or (), notes)
-    with opened(judging, notes) as opened_judgments:
-        code = _serve(engine, settings, notes, seen, opened_judgments)
+    cluster = cluster_of(EngineOptions(engine, workers, resources))
+    kind = Engine if cluster is None else FrontEngine
+    served = _engine(kind, index, rerank_only, pipelines, model, assignments or (), notes)
+    with opened(judging, notes) as opened_judgments, computing(served, cluster, index, settings):
+        code = _serve(served, settings, notes, seen, opened_judgments)
     if any(thread.name.startswith("longrank-") for thread in threading.enumerate()):
         # A thread that still computes cannot be stopped, and would crash in an interpreter that shuts down.
         sys.stdout.flush()
@@ -195,16 +217,19 @@ def _key(file: Path | None) -> str | None:
     Raises:
         InputError: the key is empty, or a header cannot hold it.
     """
+    from longrank.service.settings import is_key
+
     if file is None and _KEY not in os.environ:
         return None
     key = os.environ[_KEY] if file is None else read_small(file, MIB, "keys").decode("utf-8", "replace").rstrip("\r\n")
-    if not key or not key.isascii() or not key.isprintable() or " " in key:
+    if not is_key(key):
         fault = "the key must be visible ASCII characters without blanks"
         raise InputError(fault, path=file) if file else InputError(fault, fix=f"see ${_KEY}")
     return key
 
 
 def _engine(
+    kind: type[Engine],
     index: Path | None,
     rerank_only: bool,
     pipelines: Sequence[str] | None,
@@ -212,11 +237,8 @@ def _engine(
     assignments: Sequence[str],
     notes: Notes,
 ) -> Engine:
-    from longrank.index import Index
     from longrank.ranking.settings import default_pipeline
-    from longrank.retrieval.stores import is_store, open_store
-    from longrank.service.engine import Engine
-    from longrank.service.served_store import ServedStore
+    from longrank.service.opening import open_engine
 
     if (index is None) != rerank_only:
         fault = "--rerank-only takes no index" if rerank_only else "no index to serve"
@@ -225,11 +247,7 @@ def _engine(
     usual = (*searching, default_pipeline(texts=True), *(() if index is None else _MORE))
     names = pipelines or list(dict.fromkeys(usual))
     choices = _choices(names, model, assignments)
-    if index is not None and is_store(index):
-        store = ServedStore(str(index), open_store(index, notes))
-        return Engine(choices, None, assignments=assignments, notes=notes, store=store)
-    opened = None if index is None else Index.open(index)
-    return Engine(choices, opened, assignments=assignments, notes=notes)
+    return open_engine(kind, index, choices, assignments, notes)
 
 
 def _choices(names: Sequence[str], model: str | None, assignments: Sequence[str]) -> list[PipelineChoice]:

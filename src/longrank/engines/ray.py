@@ -1,4 +1,4 @@
-"""Run tasks on a Ray cluster; the only module that imports ray.
+"""Run tasks on a Ray cluster.
 
     Ray     connects to the cluster and chooses the number of actors
     _Crew   hires actors, gives each a task at a time, and does the tasks of killed actors again
@@ -44,7 +44,7 @@ class Ray:
     """
 
     def __init__(self, workers: int | None = None, address: str = "", resources: Mapping[str, float] | None = None):
-        self._ray = _imported()
+        self._ray = imported()
         self.resources = {"CPU": 1.0, **(resources or {})}
         self._own = not self._ray.is_initialized()  # a script may have connected already
         if self._own:
@@ -89,7 +89,7 @@ class Ray:
         """Return the number of actors that the nodes hold now, with a CPU left for others."""
         room = places(self._ray.nodes(), self.resources)
         if not room:
-            raise InputError("no node of the Ray cluster has room for a worker", got=_shown(self.resources))
+            raise InputError("no node of the Ray cluster has room for a worker", got=shown(self.resources))
         return max(1, room - 1) if self._ray.cluster_resources().get("CPU", 0) <= room * self.resources["CPU"] else room
 
 
@@ -102,7 +102,12 @@ def places(nodes: Iterable[Mapping[str, Any]], resources: Mapping[str, float]) -
     )
 
 
-def _imported() -> Any:
+def imported() -> Any:
+    """Return ray.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
     try:
         import ray
     except ImportError:
@@ -123,7 +128,7 @@ def _connect(ray: Any, address: str, n_cpus: float) -> None:
         ray.init(**options)
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         raise InputError(
-            f"cannot connect to a Ray cluster: {_line(error)}",
+            f"cannot connect to a Ray cluster: {line_of(error)}",
             got=address or _HERE,
             fix="`ray status` must work here; docs/scale.md tells how to start a cluster",
         ) from error
@@ -142,9 +147,9 @@ class _Crew:
 
     def __init__(self, ray: Any, functions: Sequence[Callable[[Any], Any]], resources: Mapping[str, float]) -> None:
         self._ray = ray
-        self._functions = cycle([ray.put(ray.cloudpickle.dumps(function)) for function in functions])
+        self._arguments = cycle([(ray.put(function), *rest) for function, *rest in map(worker_arguments, functions)])
         self._resources = resources
-        self._actor = ray.remote(_actor_class()).options(**_options(resources))
+        self._actor = ray.remote(worker_class()).options(**options_of(resources))
         self._starting: dict[Any, Any] = {}  # reference -> actor
         self._free: list[Any] = []
         self._doing: dict[Any, _Doing] = {}  # reference -> task
@@ -198,11 +203,11 @@ class _Crew:
         try:
             fault = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
-            raise LongRankError(f"a worker of the Ray cluster cannot start: {_line(error)}") from error
+            raise LongRankError(f"a worker of the Ray cluster cannot start: {line_of(error)}") from error
         except self._ray.exceptions.RayError as error:
             self._failed_starts += 1
             if self._failed_starts > _MOST_KILLS + len(self._starting):
-                raise LongRankError(f"workers of the Ray cluster do not start: {_line(error)}") from error
+                raise LongRankError(f"workers of the Ray cluster do not start: {line_of(error)}") from error
             self._replace(actor)
             return
         if fault:
@@ -216,13 +221,13 @@ class _Crew:
             answered = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:  # not the function's, which is returned
             self._free.append(actor)
-            raise LongRankError(f"a worker of the Ray cluster failed: {_line(error)}") from error
+            raise LongRankError(f"a worker of the Ray cluster failed: {line_of(error)}") from error
         except self._ray.exceptions.RayError as error:
             self._kills[number] += 1
             if self._kills[number] > _MOST_KILLS:
                 fix = "give each worker more, for example --resources CPU=1,memory=8e9, or use smaller batches"
                 what = f"block {number} killed {self._kills[number]} workers of the Ray cluster"
-                raise LongRankError(f"{what}, perhaps for lack of memory; {fix} ({_line(error)})") from error
+                raise LongRankError(f"{what}, perhaps for lack of memory; {fix} ({line_of(error)})") from error
             self._again.append((number, task))
             self._replace(actor)
             return
@@ -231,7 +236,7 @@ class _Crew:
 
     def _hire(self) -> None:
         actor = self._actor.remote()
-        self._starting[actor.open.remote(next(self._functions), installed(), str(Path.cwd()))] = actor
+        self._starting[actor.open.remote(*next(self._arguments))] = actor
 
     def _replace(self, actor: Any) -> None:
         self._ray.kill(actor)
@@ -240,12 +245,10 @@ class _Crew:
     def _check_room(self) -> None:
         """Raise an error if no node is left that could hold an actor; else it is in use, and work waits."""
         if not places(self._ray.nodes(), self._resources):
-            raise LongRankError(
-                f"no node of the Ray cluster is left with {_shown(self._resources)}; run the same again"
-            )
+            raise LongRankError(f"no node of the Ray cluster is left with {shown(self._resources)}; run the same again")
 
 
-def _actor_class() -> type:
+def worker_class() -> type:
     """Return the class of the actors. It is pickled by value, so a node without LongRank can say so."""
 
     class Worker:
@@ -276,17 +279,23 @@ def _actor_class() -> type:
     return Worker
 
 
-def _options(resources: Mapping[str, float]) -> dict[str, Any]:
+def worker_arguments(function: Any) -> tuple[bytes, dict[str, str], str]:
+    """Return the arguments of a worker's ``open``: the pickled function, this process's versions and folder."""
+    return imported().cloudpickle.dumps(function), installed(), str(Path.cwd())
+
+
+def options_of(resources: Mapping[str, float]) -> dict[str, Any]:
     """Return Ray's options of an actor that holds some resources."""
     known = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
     options: dict[str, Any] = {known[name]: amount for name, amount in resources.items() if name in known}
     return {**options, "resources": {name: amount for name, amount in resources.items() if name not in known}}
 
 
-def _shown(resources: Mapping[str, float]) -> str:
+def shown(resources: Mapping[str, float]) -> str:
+    """Return resources as ``--resources`` takes them."""
     return ",".join(f"{name}={amount:g}" for name, amount in resources.items())
 
 
-def _line(error: Exception) -> str:
+def line_of(error: Exception) -> str:
     """Return the last line of a message, which names the cause."""
     return (str(error).strip() or type(error).__name__).splitlines()[-1].strip()

@@ -23,14 +23,16 @@ from longrank.service.dialects import cohere, jina, tei
 from longrank.service.dialects.common import DEADLINE, NonEmpty, Seconds, Strict
 from longrank.service.dialects.jina import TEXT_TAGS
 from longrank.service.errors import Refusal, not_ready
+from longrank.service.front import rankings_of
 from longrank.service.judgment_routes import judgment_routes
+from longrank.service.rankings import Rankings, Search
 from longrank.service.replies import ChangeReply, CohereReply, DocumentReply, JinaReply, SearchReply, TeiResult
-from longrank.service.rerank import Answer, RerankRequest, Service, rerank
+from longrank.service.rerank import Answer, RerankRequest, Service
 from longrank.service.routes import REFUSALS, StrictRoute
-from longrank.service.search import Selection, document, reply_json, search_index
+from longrank.service.search import Selection, document
 from longrank.service.source_files import SourceFiles
 from longrank.service.transport import Transport, arrival_of, request_id_of
-from longrank.service.within import rerank_within, seconds_left
+from longrank.service.within import seconds_left
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -71,8 +73,9 @@ def create_app(service: Service) -> Transport:
     """Return the ASGI application of a server.
 
     Args:
-        service: the parts that answer requests.
+        service: the parts of the server.
     """
+    rankings = rankings_of(service)
     app = FastAPI(
         title="LongRank",
         version=version("longrank"),
@@ -81,13 +84,13 @@ def create_app(service: Service) -> Transport:
         redirect_slashes=False,
         redoc_url=None,
     )
-    app.include_router(_rankings(service))
+    app.include_router(_rankings(service, rankings))
     app.include_router(_facts(service))
     app.include_router(_page())
     if service.settings.writable:
         app.include_router(_changes(service))
     if service.judging is not None:
-        app.include_router(judgment_routes(service, service.judging))
+        app.include_router(judgment_routes(service, service.judging, rankings))
     if service.files is not None:
         app.include_router(_files(service.files))
     for kind in (RequestValidationError, HTTPException, InputError):
@@ -95,17 +98,20 @@ def create_app(service: Service) -> Transport:
     return Transport(app, service.settings, admission=service.admission, metrics=service.metrics)
 
 
-def _rankings(service: Service) -> APIRouter:
+def _rankings(service: Service, rankings: Rankings) -> APIRouter:
     routes = APIRouter(route_class=StrictRoute, responses=REFUSALS, tags=["ranking"])
+
+    async def ranked(request: Request, wanted: RerankRequest) -> Answer:
+        return await rankings.rerank(wanted, *_times(service, request, wanted.seconds))
 
     @routes.post("/v2/rerank", summary="Rerank texts (Cohere v2)", responses={200: {"model": CohereReply}})
     async def cohere_rerank(request: Request, body: cohere.CohereRequest) -> JSONResponse:
-        answer = await _ranked(service, request, cohere.to_request(body))
+        answer = await ranked(request, cohere.to_request(body))
         return await _written(cohere.reply, body, answer, request_id_of(request.scope))
 
     @routes.post("/v1/rerank", summary="Rerank texts (Cohere v1, Jina, vLLM)", responses={200: {"model": JinaReply}})
     async def jina_rerank(request: Request, body: jina.JinaRequest) -> JSONResponse:
-        answer = await _ranked(service, request, jina.to_request(body))
+        answer = await ranked(request, jina.to_request(body))
         return await _written(jina.reply, body, answer, request_id_of(request.scope))
 
     @routes.post(
@@ -115,28 +121,22 @@ def _rankings(service: Service) -> APIRouter:
     )
     async def plain_rerank(request: Request, body: _Plain) -> JSONResponse:
         if isinstance(body, tei.TeiRequest):
-            answer = await _ranked(service, request, tei.to_request(body))
+            answer = await ranked(request, tei.to_request(body))
             reply = await _written(tei.reply, body, answer)
             if answer.warnings:
                 reply.headers["x-warnings"] = "; ".join(answer.warnings)  # a bare list has no other place
             return reply
-        answer = await _ranked(service, request, jina.to_request(body))
+        answer = await ranked(request, jina.to_request(body))
         return await _written(jina.reply, body, answer, request_id_of(request.scope))
 
     @routes.post("/search", summary="Search the index", responses={200: {"model": SearchReply}})
     async def search(request: Request, body: SearchRequest) -> JSONResponse:
         if body.index is not None and body.index != service.engine.index_name:
             raise Refusal(404, "not_found", f"/index: no such index; this server has {service.engine.index_name!r}")
-        deadline = _deadline(service, request)
-        options: dict[str, Any] = {
-            "k": body.k,
-            "passages": body.passages,
-            "selection": Selection(body.filter, body.show, body.facets, body.lang),
-        }
-        by = None if body.deadline is None else min(deadline, arrival_of(request.scope) + body.deadline)
-        answer = await search_index(service, body.query, pipeline=body.pipeline, deadline=deadline, by=by, **options)
-        options["request_id"] = request_id_of(request.scope)
-        return await _written(reply_json, service, answer, body.query, **options)
+        selection = Selection(body.filter, body.show, body.facets, body.lang)
+        asked = Search(body.query, body.pipeline, body.k, body.passages, selection)
+        reply = await rankings.search(asked, *_times(service, request, body.deadline))
+        return JSONResponse({"request_id": request_id_of(request.scope), **reply})
 
     return routes
 
@@ -249,16 +249,11 @@ async def _written(write: Callable[..., Any], *args: Any, **options: Any) -> JSO
     return await asyncio.to_thread(lambda: JSONResponse(write(*args, **options)))
 
 
-async def _ranked(service: Service, request: Request, ranking: RerankRequest) -> Answer:
-    deadline = _deadline(service, request)
-    if ranking.seconds is None:
-        return await rerank(service, ranking, deadline)
-    return await rerank_within(service, ranking, min(deadline, arrival_of(request.scope) + ranking.seconds))
-
-
-def _deadline(service: Service, request: Request) -> float:
-    """Return the time of `time.monotonic` until which an answer is useful."""
-    return arrival_of(request.scope) + seconds_left(service.settings, request.headers.get("x-timeout-seconds"))
+def _times(service: Service, request: Request, seconds: float | None) -> tuple[float, float | None]:
+    """Return the times of `time.monotonic` until which an answer is useful, and at which it is due; None: whole."""
+    arrival = arrival_of(request.scope)
+    deadline = arrival + seconds_left(service.settings, request.headers.get("x-timeout-seconds"))
+    return deadline, None if seconds is None else min(deadline, arrival + seconds)
 
 
 async def _refuse(_: Request, error: Exception) -> Response:

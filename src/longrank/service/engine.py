@@ -39,10 +39,17 @@ _SAMPLE = "Long documents are read whole, passage by passage. " * 300
 
 
 class PipelineChoice(NamedTuple):
-    """A pipeline to serve: a shipped pipeline's name or a TOML file, and the model that replaces its own."""
+    """A pipeline to serve.
+
+    Attributes:
+        pipeline: a shipped pipeline's name or a TOML file.
+        model: the model that replaces its own.
+        name: its name for clients; None: that of the file or the pipeline.
+    """
 
     pipeline: str
     model: str | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,11 @@ class Served:
     overlap: float
     passage_tokens: int = 0
 
+    @property
+    def reranks(self) -> bool:
+        """True if it reranks texts."""
+        return self.reranker is not None
+
     def describe(self) -> dict[str, Any]:
         """Return the entry of ``/info``."""
         scorer = self.settings.scorer
@@ -79,7 +91,7 @@ class Served:
             "unit": None if self.reranker is None else self.reranker.unit,
             "aggregator": None if self.reranker is None else self.reranker.aggregator_name,
             "searches": self.pipeline is not None,
-            "reranks": self.reranker is not None,
+            "reranks": self.reranks,
         }
 
 
@@ -211,8 +223,8 @@ class Engine:
         served = self._state[1]
         named = served.get(name or "")
         if name:
-            return named if named is not None and named.reranker is not None else None
-        reranking = [item for item in served.values() if item.reranker is not None]
+            return named if named is not None and named.reranks else None
+        reranking = [item for item in served.values() if item.reranks]
         return min(reranking, key=lambda item: item.settings.mix is not None, default=None)
 
     def names(self) -> list[str]:
@@ -289,9 +301,9 @@ def simple_aggregators() -> list[str]:
 def _names(choices: Sequence[PipelineChoice]) -> list[str]:
     """Return the pipelines' names: a file's without its folder, and with the model where a name comes twice."""
     names: list[str] = []
-    for pipeline, model in choices:
+    for pipeline, model, given in choices:
         stem = Path(pipeline).stem if pipeline.endswith(".toml") else pipeline
-        name = f"{stem}={_name_of(model)}" if stem in names and model else stem
+        name = given or (f"{stem}={_name_of(model)}" if stem in names and model else stem)
         if name in names:
             raise InputError("a pipeline is named twice", got=name, fix="use another model or another file")
         names.append(name)

@@ -31,6 +31,9 @@ class Refusal(Exception):
         self.status, self.code, self.headers = status, code, dict(headers or {})
         self.message = printable(message[:_MAX_CHARACTERS])[:_MAX_CHARACTERS]
 
+    def __reduce__(self) -> tuple[type[Refusal], tuple[int, str, str, dict[str, str]]]:
+        return Refusal, (self.status, self.code, self.message, self.headers)
+
     def answer(self, path: str, request_id: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
         """Return headers and body as the dialect of `path` has them; ours is {code, message, request_id}.
 

@@ -13,6 +13,7 @@ from longrank.service.dialects.common import NonEmpty, Strict
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.judging import GRADES, Judging
 from longrank.service.pooling import Pools
+from longrank.service.rankings import Rankings
 from longrank.service.replies import Judged, PoolReply, TopicsReply
 from longrank.service.rerank import Service, check_query
 from longrank.service.routes import REFUSALS, StrictRoute
@@ -30,15 +31,16 @@ class Judgment(Strict):
     grade: Annotated[int, Field(ge=min(GRADES), le=max(GRADES))] | None
 
 
-def judgment_routes(service: Service, judging: Judging) -> APIRouter:
+def judgment_routes(service: Service, judging: Judging, rankings: Rankings) -> APIRouter:
     """Return the routes of judging.
 
     Args:
         service: a server with an index.
         judging: topics and grades.
+        rankings: answers the searches of a pool.
     """
     routes = APIRouter(route_class=StrictRoute, responses=REFUSALS, tags=["judging"])
-    pools = Pools(service, judging)
+    pools = Pools(service, judging, rankings)
 
     @routes.get("/judgments", summary="Grades of a query's documents")
     async def grades(query: Annotated[str, InAddress(max_length=10_000)]) -> Judged:

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from longrank.draws import digest
-from longrank.ranking.found import Result, passage_json
 from longrank.service.judging import Judging
+from longrank.service.rankings import Rankings, Search
 from longrank.service.rerank import Service
-from longrank.service.search import search_index
 from longrank.types import Query
 
 _PASSAGES = 3  # shown of each document
@@ -23,17 +22,18 @@ class Pools:
     Args:
         service: a server with an index.
         judging: topics, depth and seed.
+        rankings: answers the searches.
     """
 
-    def __init__(self, service: Service, judging: Judging) -> None:
-        self._service, self._judging = service, judging
+    def __init__(self, service: Service, judging: Judging, rankings: Rankings) -> None:
+        self._service, self._judging, self._rankings = service, judging, rankings
         self._known: dict[tuple[str, str], list[dict[str, Any]]] = {}
 
     async def of(self, query: Query) -> list[dict[str, Any]]:
         """Return the pooled documents of a query in blind order: doc_id, title, passages in the text's order.
 
         Raises:
-            Refusal: as `search_index`.
+            Refusal: as `Rankings.search`.
         """
         index = self._service.engine.index
         assert index is not None
@@ -43,41 +43,35 @@ class Pools:
             self._known[key] = blind(found, query.query_id, self._judging.seed)
         return self._known[key]
 
-    async def _results(self, pipeline: str, query: Query) -> list[Result]:
+    async def _results(self, pipeline: str, query: Query) -> list[dict[str, Any]]:
         deadline = time.monotonic() + self._service.settings.deadline
-        answer = await search_index(
-            self._service,
-            query.text,
-            pipeline=pipeline,
-            k=self._judging.depth,
-            passages=_PASSAGES,
-            deadline=deadline,
-        )
-        return answer.results
+        asked = Search(query.text, pipeline, self._judging.depth, _PASSAGES)
+        results: list[dict[str, Any]] = (await self._rankings.search(asked, deadline))["results"]
+        return results
 
 
-def blind(results: Iterable[Result], query_id: str, seed: int) -> list[dict[str, Any]]:
+def blind(results: Iterable[Mapping[str, Any]], query_id: str, seed: int) -> list[dict[str, Any]]:
     """Return each document once, in an order drawn by the seed, with the passages that the first result with any shows.
 
     Args:
-        results: results of all pipelines.
+        results: results of all pipelines, as replies have them.
         query_id: the query.
         seed: seed of the order.
     """
-    documents: dict[str, Result] = {}
+    documents: dict[str, Mapping[str, Any]] = {}
     for result in results:
-        if result.doc_id not in documents or not documents[result.doc_id].passages:
-            documents[result.doc_id] = result
+        if result["doc_id"] not in documents or not documents[result["doc_id"]]["passages"]:
+            documents[result["doc_id"]] = result
     order = sorted(documents, key=lambda doc_id: digest(seed, query_id, doc_id))
     return [_shown(documents[doc_id]) for doc_id in order]
 
 
-def _shown(result: Result) -> dict[str, Any]:
-    passages = sorted(result.passages, key=lambda passage: passage.start)
+def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
+    passages = sorted(result["passages"], key=lambda passage: int(passage["start"]))
     return {
-        "doc_id": result.doc_id,
-        "title": result.title,
-        "passages": [_without_scores(passage_json(passage)) for passage in passages],
+        "doc_id": result["doc_id"],
+        "title": result["title"],
+        "passages": [_without_scores(passage) for passage in passages],
     }
 
 

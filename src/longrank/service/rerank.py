@@ -63,10 +63,11 @@ class RerankRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A ranking, pipeline, aggregator, warnings, tokens of query and documents, and counts if it is partial."""
+    """A ranking, its pipeline, unit, aggregator and warnings, tokens of query and documents, and counts if partial."""
 
     results: list[RankedText]
-    served: Served
+    pipeline: str
+    unit: str
     aggregator: str
     warnings: list[str]
     n_tokens: int
@@ -134,8 +135,8 @@ def planned(service: Service, request: RerankRequest) -> Plan:
     Raises:
         Refusal: 404 no pipeline reranks, 413 too large, 422 invalid, 503 models still loading.
     """
-    served, warnings = _choose(service.engine, request.model)
-    _check(service.settings, request)
+    served, warnings = choose_reranking(service.engine, request.model)
+    check_limits(service.settings, request)
     assert served.reranker is not None
     weight = weight_of(served.reranker.scorer, indexed=False)
     cost = int(weight * _cost(request, served.overlap))
@@ -167,7 +168,8 @@ def answered(  # noqa: PLR0917
         raise Refusal(422, "invalid", f"truncation is off, but {'; '.join(cut)}")
     service.metrics.truncated(sum(map(is_truncated, results)))
     aggregator = plan.reranker.aggregator_name if request.aggregator is None else request.aggregator.name
-    return Answer(results, plan.served, aggregator, [*plan.warnings, *request.warnings, *cut], n_tokens, partial)
+    warnings = [*plan.warnings, *request.warnings, *cut]
+    return Answer(results, plan.served.name, plan.reranker.unit, aggregator, warnings, n_tokens, partial)
 
 
 def cost_of_sentences(served: Served, n_passages: int) -> int:
@@ -201,7 +203,12 @@ def strip(evidence: Evidence) -> list[list[float]]:
     return sorted([start, end, score] for start, end, score in rows)
 
 
-def _choose(engine: Engine, model: str | None) -> tuple[Served, list[str]]:
+def choose_reranking(engine: Engine, model: str | None) -> tuple[Served, list[str]]:
+    """Return the pipeline that reranks for a request, and a warning if it is not the one that was asked for.
+
+    Raises:
+        Refusal: 404 no pipeline reranks, 503 models still loading.
+    """
     if not engine.ready:
         raise not_ready()
     named = engine.reranks(model) if model else None
@@ -214,7 +221,12 @@ def _choose(engine: Engine, model: str | None) -> tuple[Served, list[str]]:
     return served, []
 
 
-def _check(settings: ServiceSettings, request: RerankRequest) -> None:
+def check_limits(settings: ServiceSettings, request: RerankRequest) -> None:
+    """Refuse a request with too many documents or too much text.
+
+    Raises:
+        Refusal: 413 too large, 422 query too long.
+    """
     n = len(request.documents)
     if n > settings.max_documents:
         raise Refusal(413, "too_large", f"{n} documents, at most {settings.max_documents} are allowed in a request")

@@ -109,7 +109,7 @@ async def search_index(
         Refusal: 404 no index or no such pipeline, 422 query too long, 429 overloaded, 503 models still loading, 504 too
             late.
     """
-    served = _choose(service, pipeline)
+    served = choose_searching(service, pipeline)
     began = time.monotonic()
     check_query(service.settings, query)
     service.admission.refuse_if_full()
@@ -247,14 +247,12 @@ def reply_json(
     *,
     k: int,
     passages: int,
-    request_id: str,
     selection: Selection = NO_SELECTION,
 ) -> dict[str, Any]:
-    """Return an answer as JSON values; offsets count code points of the documents' texts."""
+    """Return an answer as JSON values, without an id; offsets count code points of the documents' texts."""
     index = answer.index  # the snapshot that the request began with
     reranker = answer.served.reranker
     return {
-        "request_id": request_id,
         "index": service.engine.index_name,
         "pipeline": answer.served.name,
         "query": query,
@@ -299,7 +297,12 @@ def document(service: Service, doc_id: str) -> Document:
     return index.document(doc_id)
 
 
-def _choose(service: Service, pipeline: str | None) -> Served:
+def choose_searching(service: Service, pipeline: str | None) -> Served:
+    """Return the pipeline that answers a search.
+
+    Raises:
+        Refusal: 404 no index or no such pipeline, 503 models still loading.
+    """
     if not service.engine.searches:
         raise Refusal(404, "not_found", "no index is served; this server only reranks texts")
     if not service.engine.ready:

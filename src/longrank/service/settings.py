@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+def is_key(text: str) -> bool:
+    """Tell whether a header can hold a key."""
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
     """Limits; sizes in bytes, times in seconds.

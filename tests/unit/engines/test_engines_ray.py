@@ -86,10 +86,10 @@ def test_a_node_with_other_versions_is_refused(engine, monkeypatch) -> None:
 
 
 def test_a_node_without_longrank_says_so(monkeypatch) -> None:
-    from longrank.engines.ray import _actor_class
+    from longrank.engines.ray import worker_class
 
     monkeypatch.setitem(sys.modules, "longrank.engines.versions", None)
-    assert "cannot import longrank" in _actor_class()().open(b"", {}, "/")
+    assert "cannot import longrank" in worker_class()().open(b"", {}, "/")
 
 
 def test_a_worker_that_fits_no_node_is_refused(engine) -> None:

@@ -90,7 +90,7 @@ def test_spans_of_any_passages_are_those_that_overlap_no_better_one() -> None:
     from longrank.service.dialects.cohere import CohereRequest, spans
 
     draw = np.random.default_rng(1)
-    answer: Any = SimpleNamespace(served=SimpleNamespace(reranker=SimpleNamespace(unit="prob")))
+    answer: Any = SimpleNamespace(unit="prob")
     wanted = {"mode": "enabled", "threshold": 0}
     request = CohereRequest.model_validate({"query": "q", "documents": ["d"], "relevant_spans": wanted})
     for _ in range(200):

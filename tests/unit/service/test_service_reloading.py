@@ -99,7 +99,7 @@ def test_a_request_finishes_on_the_snapshot_that_it_began_with(tmp_path: Path) -
         answer = await search_index(desk, "fox", pipeline="bm25", k=5, passages=1, deadline=deadline)
         index.delete(["d"])
         reloader.look()
-        return reply_json(desk, answer, "fox", k=5, passages=1, request_id="r")
+        return reply_json(desk, answer, "fox", k=5, passages=1)
 
     reply = answers(desk, talk)
     assert {result["doc_id"] for result in reply["results"]} == {"d", "f"}

@@ -76,16 +76,15 @@ def _result(request: CohereRequest, answer: Answer, ranked: RankedText) -> dict[
 
 def spans(request: CohereRequest, answer: Answer, ranked: RankedText) -> list[dict[str, Any]]:
     """Return the relevant passages that overlap no better passage, best first; offsets in code points."""
-    limits, reranker = request.relevant_spans, answer.served.reranker
+    limits = request.relevant_spans
     assert limits is not None
-    assert reranker is not None
     threshold = 0.1 if limits.threshold is None else limits.threshold
     results: list[dict[str, Any]] = []
     taken: list[tuple[int, int]] = []  # sorted, without overlaps
     evidence = ranked.evidence
     for n in (-evidence.passage_score).argsort(kind="stable").tolist():
         start, end = int(evidence.passage_start[n]), int(evidence.passage_end[n])
-        relevance = relevance_of(float(evidence.passage_score[n]), reranker.unit)
+        relevance = relevance_of(float(evidence.passage_score[n]), answer.unit)
         if relevance < threshold or len(results) == limits.max_spans:
             break
         place = bisect(taken, (start, end))

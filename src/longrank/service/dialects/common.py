@@ -110,18 +110,15 @@ def own_fields(request: Request, answer: Answer, ranked: RankedText) -> dict[str
     fields: dict[str, Any] = {"aggregate": score, "truncated": is_truncated(ranked)}
     if not request.evidence:
         return fields
-    reranker = answer.served.reranker
-    assert reranker is not None
     fields["evidence"] = {
-        "unit": reranker.unit,
+        "unit": answer.unit,
         "aggregator": answer.aggregator,
         "n_passages": ranked.n_passages,
         "n_scored": ranked.n_scored,
         "n_truncated": ranked.n_truncated,
     }
     fields["passages"] = [
-        {**passage_json(passage), "relevance": relevance_of(passage.score, reranker.unit)}
-        for passage in ranked.passages
+        {**passage_json(passage), "relevance": relevance_of(passage.score, answer.unit)} for passage in ranked.passages
     ]
     fields["strip"] = strip(ranked.evidence)
     return fields

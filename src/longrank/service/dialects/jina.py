@@ -104,7 +104,7 @@ def reply(request: JinaRequest, answer: Answer, request_id: str) -> dict[str, An
     return {
         "id": request_id,
         "object": "rerank",
-        "model": answer.served.name,
+        "model": answer.pipeline,
         "usage": {"prompt_tokens": answer.n_tokens, "total_tokens": answer.n_tokens},
         "results": [_result(request, answer, ranked) for ranked in answer.results],
         "meta": meta,
