@@ -88,7 +88,7 @@ QRELS = [
     Case(17, R, "E", b"1 0 d1 1\n1 0 d2 " + b"9" * 5000 + b"\n", 2, "not an integer", name="digits.txt"),
     Case(18, R, "W", (JUDGED + "1 0 d1 1\n").encode(), says="repeated judgments with the same grade: 1"),
     Case(19, R, "E", (JUDGED + "1 0 d1 0\n").encode(), 4, "1 on line 1, 0 here"),
-    Case(20, R, "O", ("# by hand\n\n" + JUDGED + "  \t\n# end").encode()),
+    Case(20, R, "O", ("# by hand\n\n" + JUDGED + "  \t\n# end").encode(), says="skipped as comments: 2"),
     Case(21, R, "E", (JUDGED + "\ufeff3 0 d1 1\n").encode(), 4, "holds a byte-order mark", name="joined.txt"),
     Case(21, R, "E", b"1 0 d1 1\n1 0 d\x002 1\n", 2, "NUL"),
     Case(23, R, "O", (JUDGED + "3 0 d1 0\n").encode(), says="without a relevant document: 1"),

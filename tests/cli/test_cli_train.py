@@ -90,7 +90,7 @@ def test_checksums_that_could_not_be_written_are_written_by_the_next_call(
 
     fold = ("--make-folds", "3", "--fold", "s1")
     with monkeypatch.context() as patch:
-        patch.setattr("longrank.training.folds.seal_training", refuse)
+        patch.setattr("longrank.training.one_fold.seal_training", refuse)
         assert train(folder, tmp_path / "t", *fold) == 1
     for damaged, exit_code in ((False, 0), (True, 3)):
         if damaged:
