@@ -16,9 +16,10 @@ import pytest
 import object_stores
 from longrank.errors import BeingWritten, InputError, IntegrityError, LongRankError, MissingExtra
 from longrank.storage.cache import cache_folder, entries, use_cache_folder
-from longrank.storage.remote import address_of, changing, check_no_copy, check_objects, local, newest, use_progress
+from longrank.storage.remote import address_of, changing, check_no_copy, check_objects, local, newest
 from longrank.storage.remote.addresses import SCHEMES, Scheme
 from longrank.storage.remote.store import Seen, Store
+from longrank.storage.transfers import use_progress
 from longrank.types import Notes
 
 PLACE = f"s3://{object_stores.BUCKET}/name"
@@ -422,7 +423,7 @@ def test_progress_counts_bytes(s3: Stores, cache: Path, monkeypatch: pytest.Monk
         shown.append((what, total, []))
         yield shown[-1][2].append
 
-    monkeypatch.setattr("longrank.storage.remote.progress._shown", {})
+    monkeypatch.setattr("longrank.storage.transfers._shown", {})
     use_progress(progress)
     write(PLACE, a="1" * 1000, b="2")
     other_machine(cache)

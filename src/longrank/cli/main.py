@@ -25,7 +25,7 @@ from longrank.cli.listing import ByTask, summaries
 from longrank.config import suggestion
 from longrank.errors import InputError, LongRankError, first_line, printable
 from longrank.storage.cache import use_cache_folder
-from longrank.storage.remote.progress import use_progress
+from longrank.storage.transfers import use_progress
 
 COMMANDS = {
     "demo": "longrank.cli.demo:demo",

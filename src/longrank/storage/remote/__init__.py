@@ -19,4 +19,3 @@ from longrank.storage.remote.copies import check_objects as check_objects
 from longrank.storage.remote.copies import exists as exists
 from longrank.storage.remote.copies import local as local
 from longrank.storage.remote.copies import newest as newest
-from longrank.storage.remote.progress import use_progress as use_progress

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from longrank.errors import InputError
 from longrank.storage.manifests import MANIFEST
@@ -14,12 +13,10 @@ from longrank.storage.remote.addresses import address_of
 from longrank.storage.remote.contents import FILES, Contents, File, contents_of, seen_contents
 from longrank.storage.remote.copies import fetched, keep, locked, record, shelf_of, writing_to
 from longrank.storage.remote.downloads import link_or_copy
-from longrank.storage.remote.progress import shown
 from longrank.storage.remote.store import Seen, Store
 from longrank.storage.temporaries import temporary_folder
-
-if TYPE_CHECKING:
-    from longrank.types import Notes
+from longrank.storage.transfers import shown
+from longrank.types import Notes
 
 _THREADS = 2  # files sent at a time; the store sends parts of large ones side by side
 _ROUNDS = 3
@@ -47,8 +44,6 @@ def changing(place: Path | str, notes: Notes | None = None, *, anew: bool = Fals
     if not address:
         yield Path(place)
         return
-    from longrank.types import Notes  # it loads numpy, which no help needs
-
     notes, store = Notes() if notes is None else notes, Store(address)
     seen, before = seen_contents(store)
     shelf = shelf_of(address)

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeVar
 
 from longrank.errors import InputError, IntegrityError
 from longrank.storage.remote.contents import File
-from longrank.storage.remote.progress import shown
 from longrank.storage.remote.store import Store
+from longrank.storage.transfers import shown
 
 S = TypeVar("S")
 T = TypeVar("T")
