@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import object_stores
+from longrank.storage.cache import cache_folder, use_cache_folder
+
 # The same examples in every run, so that a change is judged by what it changes, and no clock; HYPOTHESIS_PROFILE=random
 # explores.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("random", derandomize=False, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+# Processes that tests start keep compiled modules: each would compile the package again, for a fifth of a second.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def _data_folder() -> Path:
@@ -35,6 +42,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(skip)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def files_stay_in_memory() -> Iterator[None]:
+    """Sync no file to the disk, in this process: that takes milliseconds each, and no test cuts this machine's power.
+
+    Tests of syncing record the calls (`power_cuts`) or let them fail in a process of their own (`failing_disks`).
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)  # which refuses a closed descriptor as fsync does
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real collections; a test that asks for it is skipped where there is none."""
@@ -42,3 +60,26 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real collections are not at {folder} (set LONGRANK_DATA)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def s3_port() -> Iterator[int]:
+    """The port of an S3 server in this process."""
+    with object_stores.serving_s3() as port:
+        yield port
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path) -> Iterator[Path]:
+    """The cache folder of one test."""
+    before = cache_folder()
+    use_cache_folder(tmp_path / "cache")
+    yield tmp_path / "cache"
+    use_cache_folder(before)
+
+
+@pytest.fixture
+def bucket(s3_port: int, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+    """A client of the S3 server, which has an empty bucket and is used by s3fs."""
+    object_stores.use(monkeypatch, s3_port)
+    return object_stores.client(s3_port)

@@ -6,8 +6,10 @@ import logging
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -29,15 +31,18 @@ def serving_s3() -> Iterator[int]:
         server.stop()
 
 
-def client(port: int) -> Any:
-    """A client of the server, which makes the bucket anew."""
+@cache
+def _connected(port: int) -> Any:
     boto3 = pytest.importorskip("boto3")
     keys = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "region_name": "us-east-1"}
-    made = boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}", **keys)
-    with suppress(made.exceptions.NoSuchBucket):
-        for entry in made.list_objects_v2(Bucket=BUCKET).get("Contents", []):
-            made.delete_object(Bucket=BUCKET, Key=entry["Key"])
-        made.delete_bucket(Bucket=BUCKET)
+    return boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}", **keys)
+
+
+def client(port: int) -> Any:
+    """Empty the server and make the bucket; return a client."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/reset", b"", timeout=60) as reply:
+        assert reply.status == 200
+    made = _connected(port)
     made.create_bucket(Bucket=BUCKET)
     return made
 
@@ -52,11 +57,22 @@ def settings(port: int) -> dict[str, str]:
 def use(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
     """Let s3fs use the server or proxy at a port, and give up at the first fault."""
     import s3fs
+    from botocore.loaders import JSONFileLoader
 
     for name, value in settings(port).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(s3fs.S3FileSystem, "retries", 1)
+    descriptions = _descriptions()
+    monkeypatch.setattr(JSONFileLoader, "load_file", lambda self, path: descriptions(path))
     s3fs.S3FileSystem.clear_instance_cache()
+
+
+@cache
+def _descriptions() -> Callable[[str], Any]:
+    """Read each description of the API once; every new client reads them all: a fifth of a second."""
+    from botocore.loaders import JSONFileLoader
+
+    return cache(partial(JSONFileLoader.load_file, JSONFileLoader()))
 
 
 class Proxy:

@@ -17,7 +17,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
@@ -40,6 +40,20 @@ Choice = Callable[[Sequence[State]], State]
 
 _CHANGES = ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.truncate", "sqlite3.connect")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+_WATCHED: list[Disk] = []
+
+
+@cache
+def _add_hook() -> None:
+    """Add the hook of all disks, once: Python calls every hook at every event until the process ends."""
+    sys.addaudithook(_tell)
+
+
+def _tell(event: str, arguments: tuple[Any, ...]) -> None:
+    for disk in _WATCHED:
+        disk.hook(event, arguments)
 
 
 class Moment(NamedTuple):
@@ -80,18 +94,20 @@ class Disk:
     @contextmanager
     def watching(self, patch: pytest.MonkeyPatch) -> Iterator[None]:
         """Watch while the block runs; all that is there before it counts as synced. `os.fsync` is only noted."""
-        sys.addaudithook(self._hook)
+        _add_hook()
         self._note()
         with patch.context() as inside:
             inside.setattr(os, "fsync", self._sync)
             self._watching = True
+            _WATCHED.append(self)
             try:
                 yield
             finally:
+                _WATCHED.remove(self)
                 self._watching = False
                 self._note()
 
-    def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self._watching and (event in _CHANGES or (event == "open" and (arguments[2] or 0) & _WRITES)):
             self._watching = False
             self._note()

@@ -53,7 +53,7 @@ def test_a_packed_file_of_blank_lines_is_refused_unless_the_ratio_is_raised(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "docs.jsonl.gz"
-    path.write_bytes(gzip.compress(b"\n" * (17 << 20) + json.dumps(DOCUMENTS[0]).encode() + b"\n", 9))
+    path.write_bytes(gzip.compress((b" " * 1023 + b"\n") * (17 << 10) + json.dumps(DOCUMENTS[0]).encode() + b"\n", 9))
     assert main(["index", str(path), "-o", str(tmp_path / "index")]) == 2
     assert "more than 200 times its size; if you trust it, unpack it first" in capsys.readouterr().err
     assert not (tmp_path / "index").exists()
@@ -65,7 +65,7 @@ def test_progress_counts_the_bytes_read_while_no_document_comes(
 ) -> None:
     monkeypatch.setattr(console, "_PLAIN_SECONDS", 0.0)
     path = tmp_path / "docs.jsonl"
-    path.write_bytes(b"\n" * (3 << 20) + json.dumps(DOCUMENTS[0]).encode() + b"\n")
+    path.write_bytes((b" " * 63 + b"\n") * (3 << 14) + json.dumps(DOCUMENTS[0]).encode() + b"\n")
     assert main(["index", str(path), "-o", str(tmp_path / "index")]) == 0
     assert "longrank: indexing: 0 documents, 3 MiB read" in capsys.readouterr().err.splitlines()
 

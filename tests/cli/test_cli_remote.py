@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +14,18 @@ import pytest
 
 import object_stores
 from longrank.cli.main import main
-from longrank.storage.cache import cache_folder, use_cache_folder
 
 ADDRESS = f"s3://{object_stores.BUCKET}/my.index"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[int]:
-    with object_stores.serving_s3() as port:
-        yield port
-
-
 @pytest.fixture(autouse=True)
-def s3(server: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    object_stores.use(monkeypatch, server)
-    before = cache_folder()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def inputs(bucket: Any, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(own_cache))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
     for n, text in enumerate(["apple banana", "banana cherry", "cherry date", "date elder"]):
         (tmp_path / "docs" / f"{n}.txt").write_text(f"{text} fruit")
     (tmp_path / "queries.tsv").write_text("q1\tbanana\nq2\tcherry date\n")
-    yield object_stores.client(server)
-    use_cache_folder(before)
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
@@ -109,13 +97,13 @@ def test_a_fault_is_one_line(
 
 
 def test_readers_see_the_old_index_when_an_upload_is_killed(
-    s3: Any, server: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    bucket: Any, s3_port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["index", "docs", "-o", ADDRESS, "--workers", "1"]) == 0
-    before = _number_of_objects(s3)
+    before = _number_of_objects(bucket)
     Path("docs/9.txt").write_text("zebra " * 3000)
     assert main(["index", "docs", "-o", "local", "--workers", "1"]) == 0
-    proxy = object_stores.Proxy(server)
+    proxy = object_stores.Proxy(s3_port)
     proxy.sent, proxy.waits = 15_000, True
     environment = os.environ | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{proxy.port}"}
     command = [sys.executable, "-m", "longrank", "index", "local", "-o", ADDRESS]
@@ -126,7 +114,7 @@ def test_readers_see_the_old_index_when_an_upload_is_killed(
         assert process.poll() is None
         process.send_signal(signal.SIGKILL)
     proxy.close()
-    assert _number_of_objects(s3) > before
+    assert _number_of_objects(bucket) > before
     said(capsys)
     assert main(["search", ADDRESS, "zebra", "--pipeline", "bm25"]) == 0
     assert "9.txt" not in said(capsys)[0]
@@ -136,5 +124,5 @@ def test_readers_see_the_old_index_when_an_upload_is_killed(
     assert "9.txt" in said(capsys)[0]
 
 
-def _number_of_objects(s3: Any) -> int:
-    return len(s3.list_objects_v2(Bucket=object_stores.BUCKET)["Contents"])
+def _number_of_objects(bucket: Any) -> int:
+    return len(bucket.list_objects_v2(Bucket=object_stores.BUCKET)["Contents"])

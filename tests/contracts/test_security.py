@@ -69,21 +69,20 @@ def test_the_core_commands_touch_their_inputs_and_outputs_alone(place: Path) -> 
     )
 
 
-def test_an_index_in_an_object_store_connects_to_the_store_alone(place: Path) -> None:
+def test_an_index_in_an_object_store_connects_to_the_store_alone(place: Path, s3_port: int) -> None:
     documents, queries = str(place / "in" / "docs.jsonl"), str(place / "in" / "queries.tsv")
     index = f"s3://{object_stores.BUCKET}/my.index"
-    with object_stores.serving_s3() as port:
-        object_stores.client(port)
-        run(
-            place,
-            (f"index {documents} -o {index} --workers 1", [documents]),
-            (f"retrieve {index} {queries} -o a.run", [queries]),
-            (f"search {index} banana --pipeline lexical", []),
-            (f"check {index}", []),
-            connects=[f"127.0.0.1:{port}"],
-            XDG_CACHE_HOME=str(place / "out" / "cache"),
-            **object_stores.settings(port),
-        )
+    object_stores.client(s3_port)
+    run(
+        place,
+        (f"index {documents} -o {index} --workers 1", [documents]),
+        (f"retrieve {index} {queries} -o a.run", [queries]),
+        (f"search {index} banana --pipeline lexical", []),
+        (f"check {index}", []),
+        connects=[f"127.0.0.1:{s3_port}"],
+        XDG_CACHE_HOME=str(place / "out" / "cache"),
+        **object_stores.settings(s3_port),
+    )
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 
 import object_stores
 from longrank.errors import BeingWritten, InputError, IntegrityError, LongRankError, MissingExtra
-from longrank.storage.cache import cache_folder, entries, use_cache_folder
+from longrank.storage.cache import entries, use_cache_folder
 from longrank.storage.remote import address_of, changing, check_no_copy, check_objects, local, newest
 from longrank.storage.remote.addresses import SCHEMES, Scheme
 from longrank.storage.remote.store import Seen, Store
@@ -39,25 +39,16 @@ class Stores(NamedTuple):
         self.client.put_object(Bucket=object_stores.BUCKET, Key=f"name/{name}", Body=content)
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[int]:
-    with object_stores.serving_s3() as port:
-        yield port
-
-
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path) -> Iterator[Path]:
-    before = cache_folder()
-    use_cache_folder(tmp_path / "cache")
-    yield tmp_path / "cache"
-    use_cache_folder(before)
+def cache(own_cache: Path) -> Path:
+    return own_cache
 
 
 @pytest.fixture
-def s3(server: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stores]:
-    proxy = object_stores.Proxy(server)
+def s3(s3_port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stores]:
+    proxy = object_stores.Proxy(s3_port)
     object_stores.use(monkeypatch, proxy.port)
-    yield Stores(object_stores.client(server), proxy)
+    yield Stores(object_stores.client(s3_port), proxy)
     proxy.close()
 
 

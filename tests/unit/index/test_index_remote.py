@@ -6,7 +6,6 @@ import hashlib
 import json
 import random
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from longrank.index.shared import SharedIndex
 from longrank.index.stamps import stamp_of
 from longrank.index.vectors import stored_vectors
 from longrank.storage import read_manifest
-from longrank.storage.cache import cache_folder, use_cache_folder
+from longrank.storage.cache import cache_folder
 from longrank.storage.remote import changing
 from longrank.types import Notes
 from longrank.verbs.check import check
@@ -31,21 +30,7 @@ from longrank.verbs.index import upload_index
 
 ADDRESS = f"s3://{object_stores.BUCKET}/my.index"
 WORDS = [f"w{n}" for n in range(40)]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[int]:
-    with object_stores.serving_s3() as port:
-        yield port
-
-
-@pytest.fixture(autouse=True)
-def s3(server: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    object_stores.use(monkeypatch, server)
-    before = cache_folder()
-    use_cache_folder(tmp_path / "cache")
-    yield object_stores.client(server)
-    use_cache_folder(before)
+pytestmark = pytest.mark.usefixtures("bucket")
 
 
 def documents(seed: int, n: int = 60, first: int = 0) -> list[tuple[str, str]]:
