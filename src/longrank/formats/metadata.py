@@ -42,7 +42,7 @@ def json_value(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return None if math.isnan(value) else value if math.isfinite(value) else _NOT_JSON
     if isinstance(value, datetime.date | datetime.time | Decimal | uuid.UUID):
         return _of_library(value)
     if isinstance(value, list | tuple | Mapping):

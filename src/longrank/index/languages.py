@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError
 from longrank.formats.corpora import Located
 from longrank.index.options import IndexOptions
+from longrank.storage import digest_of
 from longrank.text.analysis import ANALYZERS, Analyzer, check_analyzer
 from longrank.text.language_tags import PLAIN, analyzer_of
 from longrank.types import Notes, Query
@@ -186,6 +187,19 @@ def in_language(queries: Iterable[Query], lang: str | None, options: IndexOption
     if _is_plain(analyzer_of(lang), lang):
         notes.say(f"{lang!r} has no analyzer: queries are read as plain words")
     return [replace(query, fields={**query.fields, field: lang}) for query in queries]
+
+
+def digest_of_queries(queries: Iterable[Query], options: IndexOptions) -> str:
+    """Return a digest of the ids, the texts and, for an index of several languages, the languages of queries.
+
+    Results that are resumed name it: another language gives a query other terms.
+    """
+    field = options.analyzer_field
+    return digest_of(
+        [[query.query_id, query.text, *([query.fields[field]] if field in query.fields else [])] for query in queries]
+        if field
+        else [[query.query_id, query.text] for query in queries]
+    )
 
 
 def _is_plain(name: str | None, tag: str) -> bool:

@@ -24,6 +24,7 @@ from longrank.errors import InputError
 from longrank.formats.evidence import STOPPED, evidence_header, read_evidence
 from longrank.index import Index
 from longrank.index.filters import Filter
+from longrank.index.languages import digest_of_queries
 from longrank.protocols import Aggregator, DocumentScorer, Retriever
 from longrank.ranking.evidence_blocks import ScoreBlocks, collect_evidence, evidence_of
 from longrank.ranking.passages import PassageDocumentScorer, lineage_header, open_aggregator, open_document_scorer
@@ -241,7 +242,7 @@ def _header(
         unit=scorer.unit,
         scorer=scorer.fingerprint,
         collection=pipeline.index.digest,
-        queries=digest_of([[query.query_id, query.text, *_language(pipeline, query)] for query in queries]),
+        queries=digest_of_queries(queries, pipeline.index.options),
         n_queries=len(queries),
         candidates=digest_of(_reranked(pipeline, queries, first_stage)),
         options={
@@ -253,12 +254,6 @@ def _header(
             **lineage_header(scorer),
         },
     )
-
-
-def _language(pipeline: Pipeline, query: Query) -> list[str]:
-    """Return the language of a query of an index of several languages."""
-    field = pipeline.index.options.analyzer_field
-    return [query.fields[field]] if field and field in query.fields else []
 
 
 def _reranked(pipeline: Pipeline, queries: Sequence[Query], first_stage: Run) -> list[ScoredDoc]:

@@ -19,6 +19,7 @@ from longrank.storage.workplace import check_own, read_json, refuse_changed, wor
 
 IDENTITY = "reproduction.json"
 _END = 1 << 20  # bytes; the last eight of a .gz file hold the checksum of all
+_WHOLE = 64 << 20  # bytes of a file that is read whole; of a larger one, the time of the last change counts
 
 
 @contextmanager
@@ -56,15 +57,25 @@ def _state(collection: Collection) -> str:
 
 
 def state_of(files: Sequence[Path]) -> str:
-    """Return a digest of each file's size, first and last megabyte; reading whole collections could take hours."""
-    return digest_of([[path.stat().st_size, _ends(path)] for path in files])
+    """Return a digest of each file's size and bytes; of large files, the first and last megabyte and the time.
+
+    Reading whole collections could take hours.
+    """
+    return digest_of([[path.stat().st_size, _content(path)] for path in files])
 
 
-def _ends(path: Path) -> str:
+def _content(path: Path) -> str:
+    """Return a digest of the first and last megabyte, and of what lies between them or the time of the last change."""
+    state = path.stat()
     with path.open("rb") as file:
         digest = sha256(file.read(_END))
-        file.seek(max(0, path.stat().st_size - _END))
+        file.seek(max(0, state.st_size - _END))
         digest.update(file.read(_END))
+        if 2 * _END < state.st_size <= _WHOLE:
+            file.seek(_END)
+            digest.update(file.read(state.st_size - 2 * _END))
+    if state.st_size > _WHOLE and path.suffix != ".gz":
+        digest.update(str(state.st_mtime_ns).encode())
     return digest.hexdigest()
 
 

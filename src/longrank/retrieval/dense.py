@@ -51,6 +51,11 @@ class Dense(PassageSearch):
         super().__init__(index, stored.path, stored.offsets, notes)
         self.stored, self.best, self.graph, self._encode = stored, best, graph, encode
 
+    @property
+    def vectors(self) -> str:
+        """Fingerprint of the stored vectors of an index: encoder, passages, and the method of approximate search."""
+        return " | ".join([self.stored.encoder, self.stored.segmenter, *([self.graph.method] if self.graph else [])])
+
     def _search(self, query: Query, k: int) -> Hits:
         if not query.text.strip():
             self.notes.add(NO_TEXT, query.query_id)

@@ -48,6 +48,11 @@ class Hybrid:
         self.words, self.dense, self._fuse, self._depth = words, dense, fuse, depth
 
     @property
+    def vectors(self) -> str:
+        """Fingerprint of the stored vectors."""
+        return self.dense.vectors
+
+    @property
     def notes(self) -> Notes:
         """Notes of the first stages."""
         return self.words.notes

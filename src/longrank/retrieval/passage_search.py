@@ -43,6 +43,11 @@ class PassageSearch(Noting, ABC):
         """Held while a query is encoded: a tokenizer is not safe to share."""
         self._mask: NDArray[np.bool_] | None = None
 
+    @property
+    @abstractmethod
+    def vectors(self) -> str:
+        """Fingerprint of the stored vectors of an index, whose digest does not cover them."""
+
     def within(self, mask: NDArray[np.bool_]) -> Self:
         """Return the same first stage among the documents of a mask, bool[D]; scores stay the same."""
         retriever = copy(self)

@@ -51,6 +51,11 @@ class Sparse(PassageSearch):
         super().__init__(index, stored.path, stored.offsets, notes)
         self.stored, self.best, self._encode = stored, best, encode
 
+    @property
+    def vectors(self) -> str:
+        """Fingerprint of the stored vectors of an index: encoder and passages."""
+        return f"{self.stored.encoder} | {self.stored.segmenter}"
+
     def _search(self, query: Query, k: int) -> Hits:
         with self._lock:
             terms, weights = self._encode(query) if query.text.strip() else _NO_TERMS

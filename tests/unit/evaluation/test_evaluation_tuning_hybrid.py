@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from longrank.evaluation.measures import evaluate
 from longrank.fusion import linear
 from longrank.index import Index
 from longrank.retrieval import BM25, Dense, dense
+from longrank.retrieval.approximate import write_graph
 from longrank.types import Run
 from longrank.verbs.tune import tune
 
@@ -69,3 +71,23 @@ def test_a_weight_above_one_is_refused(index: Index, loads: list[str]) -> None:
     stored.store(index, stored.random_vectors(index))
     with pytest.raises(InputError, match="weight of preset 'hybrid' should be less than or equal to 1"):
         tune(index, QUERIES, judged(index), {"weight": (0.5, 1.5)}, preset="hybrid", settings={"method": "minmax"})
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_values_of_other_stored_vectors_are_not_taken_over(
+    index: Index, loads: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, approximate: bool
+) -> None:
+    again = partial(
+        tune, index, QUERIES, judged(index), {"weight": WEIGHTS}, preset="hybrid", settings={"method": "minmax"}
+    )
+    vectors = stored.store(index, stored.random_vectors(index))
+    first = again(folder=tmp_path / "tuned")
+    assert again(folder=tmp_path / "tuned").value == first.value
+    if approximate:
+        pytest.importorskip("faiss", reason="needs faiss-cpu")
+        write_graph(index, vectors)
+    else:  # of the same name: other passages, by the same model
+        monkeypatch.setattr(stored, "KEY", stored.KEY._replace(segmenter="sentences"))
+        stored.store(index, stored.random_vectors(index, seed=5))
+    with pytest.raises(InputError, match=r"was begun with other vectors: .*words"):
+        again(folder=tmp_path / "tuned")

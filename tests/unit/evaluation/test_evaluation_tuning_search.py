@@ -171,6 +171,17 @@ def test_a_changed_input_is_refused_by_name(index: Path, tmp_path: Path, changed
     assert (tmp_path / "journal").read_bytes() == before
 
 
+def test_another_language_of_a_query_is_refused_since_its_terms_are_others(tmp_path: Path) -> None:
+    documents = [{"id": "de", "text": "alte Wagen", "lang": "de"}, {"id": "en", "text": "die", "lang": "en"}]
+    index = Index.build(documents, tmp_path / "index", analyzer_field="lang")
+    queries = [Query("q", "die alten Wagen", {"lang": lang}) for lang in ("de", "en")]
+    german, english = (Search(index.path, "bm25-anserini", {}, (one,), {"q": {"en": 1}}, "RR", 10) for one in queries)
+    assert tabulate(german, AXES, tmp_path / "journal").values.max() == 0
+    with pytest.raises(InputError, match="was begun with other queries:"):
+        tabulate(english, AXES, tmp_path / "journal")
+    assert tabulate(english, AXES, tmp_path / "english").values.min() > 0
+
+
 def test_another_index_or_grid_is_refused_by_name(index: Path, tmp_path: Path, words: Search) -> None:
     search = tunable.search_of(index)
     tabulate(search, AXES, tmp_path / "journal")

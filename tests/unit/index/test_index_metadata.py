@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,14 @@ def test_values_in_memory_become_json_values() -> None:
     index = Index.build([Document("a", "", "dogs", metadata=values)], notes=notes)
     assert index.metadata("a") == {"n": 3, "v": [1, 2], "day": "2020-01-02", "t": [1, "x"]}
     assert "metadata values that are not JSON values, left out: 1 (first: documents:1: odd)" in notes.lines()
+
+
+def test_an_infinite_number_has_no_json_form_and_is_counted() -> None:
+    notes = Notes()
+    values = {"far": float("inf"), "near": np.float32("-inf"), "sum": Decimal("Infinity"), "none": float("nan"), "n": 1}
+    index = Index.build([Document("a", "", "dogs", metadata=values)], notes=notes)
+    assert index.metadata("a") == {"n": 1}
+    assert "metadata values that are not JSON values, left out: 3 (first: documents:1: far)" in notes.lines()
 
 
 def test_too_many_fields_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

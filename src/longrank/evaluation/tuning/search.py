@@ -24,6 +24,7 @@ from longrank.evaluation.own import Measure
 from longrank.evaluation.tuning.grids import Axes, Number, Setting, settings_of
 from longrank.evaluation.tuning.values import GridValues, check_size
 from longrank.index import Index
+from longrank.index.languages import digest_of_queries
 from longrank.protocols import Retriever
 from longrank.retrieval import (
     FirstStage,
@@ -35,6 +36,7 @@ from longrank.retrieval import (
     vector_options,
 )
 from longrank.retrieval.hybrid import Hybrid
+from longrank.retrieval.passage_search import PassageSearch
 from longrank.storage import Journal, digest_of, read_journal
 from longrank.types import Notes, Qrels, Query, ScoredDoc
 
@@ -125,14 +127,23 @@ class Search:
             "format": "longrank tuning",
             "version": 1,
             "index": self.opened.digest,
-            "queries": digest_of([[query.query_id, query.text] for query in self.queries]),
+            "queries": digest_of_queries(self.queries, self.opened.options),
             "judgments": digest_of([[query.query_id, self.qrels[query.query_id]] for query in self.queries]),
             "measure": self.measure,
             "preset": self.preset,
             "fixed settings": dict(self.fixed),
             "k": self.k,
             "grid": [[name, list(values)] for name, values in axes.items()],
+            **self._vectors(axes),
         }
+
+    def _vectors(self, axes: Axes) -> dict[str, str]:
+        """Return the stored vectors that are searched: the digest of an index does not change with them."""
+        if first_stage(self.preset, self.fixed).kind == "words":
+            return {}
+        retriever = self.retriever(next(iter(settings_of(axes))))
+        assert isinstance(retriever, PassageSearch | Hybrid)
+        return {"vectors": retriever.vectors}
 
     def figure(self, setting: Setting, query_ids: Collection[str]) -> float:
         """Return the figure of a setting, on the grid or off it, over some of the queries."""
