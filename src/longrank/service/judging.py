@@ -49,10 +49,13 @@ class Judging:
     ) -> None:
         self._path, self._own, self.depth, self.seed = path, own, depth, seed
         self._grades = {query_id: dict(judged) for query_id, judged in grades.items()}
+        self._take(topics)
+        self._one_writer = threading.Lock()
+        self._stamp, self._own_stamp = _stamp(path), None if own is None else _stamp(own)
+
+    def _take(self, topics: Sequence[Query]) -> None:
         self._topics = {topic.query_id: topic for topic in topics}
         self._ids = {_normalized(topic.text): topic.query_id for topic in reversed(topics)}
-        self._one_writer = threading.Lock()
-        self._stamp = _stamp(path)
 
     @property
     def topics(self) -> list[Query]:
@@ -114,25 +117,46 @@ class Judging:
     def add(self, text: str) -> Query:
         """Return the query with a text, as a new one if there is none, and keep it in the file of own queries.
 
+        The file keeps its lines, also those that another program has written into it.
+
         Raises:
-            InputError: only the topics of a file can be judged, or the text is blank.
+            InputError: only the topics of a file can be judged, the text is blank, or another program has made the file
+                of own queries wrong; nothing is changed.
+            LongRankError: the file cannot be written; nothing is changed.
         """
         if not _normalized(text):
             raise InputError("a query to judge needs text", got=text)
         with self._one_writer:
+            before = self._own_lines()
             known = self.find(text)
             if known is not None:
                 return known
             if self._own is None:
                 raise InputError("only the queries of the topics file can be judged", got=text)
-            names = (f"q{n}" for n in range(1, len(self._topics) + len(self._grades) + 2))
-            query_id = next(name for name in names if name not in self._topics and name not in self._grades)
-            topics = {**self._topics, query_id: Query(query_id, _normalized(text))}
-            with atomic_write(self._own, "w") as stream:
-                stream.writelines(_row(topic) for topic in topics.values())
-            self._topics = topics
-            self._ids[_normalized(text)] = query_id
-            return topics[query_id]
+            new = Query(self._new_id(), _normalized(text))
+            with atomic_write(self._own) as stream:
+                stream.write(before + _row(new))
+            self._own_stamp = _stamp(self._own)
+            self._take([*self._topics.values(), new])
+            return new
+
+    def _own_lines(self) -> bytes:
+        """Return the lines of own queries, whole; read them again if another program has changed them.
+
+        Of a file that is gone or empty, the queries stay.
+        """
+        stamp = None if self._own is None else _stamp(self._own)
+        if self._own is None or stamp is None or not stamp[1]:
+            return b"".join(map(_row, self._topics.values()))
+        if stamp != self._own_stamp:
+            self._take(read_queries(self._own, Notes()))
+            self._own_stamp = stamp
+        lines = self._own.read_bytes()
+        return lines if lines.endswith(b"\n") else lines + b"\n"
+
+    def _new_id(self) -> str:
+        names = (f"q{n}" for n in range(1, len(self._topics) + len(self._grades) + 2))
+        return next(name for name in names if name not in self._topics and name not in self._grades)
 
 
 @contextmanager
@@ -181,5 +205,6 @@ def _normalized(text: str) -> str:
     return " ".join(readable(text).split())
 
 
-def _row(query: Query) -> str:
-    return json.dumps({"query_id": query.query_id, "text": query.text}, ensure_ascii=False) + "\n"
+def _row(query: Query) -> bytes:
+    row = {"query_id": query.query_id, "text": query.text, **query.fields}
+    return (json.dumps(row, ensure_ascii=False) + "\n").encode()

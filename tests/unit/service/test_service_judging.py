@@ -113,6 +113,28 @@ def test_evaluate_reads_the_judgments_of_queries_that_clients_asked(
         assert judging.add("rain").query_id == "q3"
 
 
+def test_the_file_of_own_queries_keeps_its_lines_and_those_of_other_programs(tmp_path: Path) -> None:
+    own, first = tmp_path / "qrels.queries.jsonl", '{"query_id": "x", "text": "der Fuchs", "lang": "de", "year": 2020}'
+    own.write_text(first)
+    with opened_judging(tmp_path / "qrels.txt", notes=Notes()) as judging:
+        assert judging.add("a moon").query_id == "q1"
+        lines = [first, '{"query_id": "q1", "text": "a moon"}', '{"query_id": "q2", "text": "by hand"}']
+        own.write_text("\n".join(lines) + "\n")
+        assert judging.add("by hand").query_id == "q2"
+        assert judging.add("rain").query_id == "q3"
+        lines.append('{"query_id": "q3", "text": "rain"}')
+        assert own.read_text().splitlines() == lines
+        own.write_text("no JSON\n")
+        with pytest.raises(InputError, match=r"qrels\.queries\.jsonl:1: is not JSON"):
+            judging.add("snow")
+        assert own.read_text() == "no JSON\n"
+        own.unlink()
+        assert judging.add("snow").query_id == "q4"
+        texts = [json.loads(line)["text"] for line in own.read_text().splitlines()]
+        assert texts == ["der Fuchs", "a moon", "by hand", "rain", "snow"]
+        assert json.loads(own.read_text().splitlines()[0])["lang"] == "de"
+
+
 def test_a_pool_has_the_best_of_all_pipelines_without_ranks_scores_or_pipelines(
     plain: Service, judging: Judging
 ) -> None:
