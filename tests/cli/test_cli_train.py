@@ -163,27 +163,11 @@ def test_what_can_be_learned_is_learned(folder: Path, tmp_path: Path, network: s
     assert record["losses"][-1] < 0.5 * record["losses"][0]
 
 
-def test_killed_at_any_moment_and_called_again_it_ends_with_the_same_bytes(folder: Path, tmp_path: Path) -> None:
-    """Killed while it trains, and again when the model is there; run, record, model, log and evidence are compared."""
+def test_interrupted_and_killed_at_any_moment_it_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    """Interrupted twice, killed while it trains and when the model is there; all files are compared."""
     from training_tasks import contents
 
     sets = ("loop.steps=150", "loop.validate_every=30", "loop.checkpoint_every=10")
-    more = ("--make-folds", "3", "--fold", "s1")
-    assert train(folder, tmp_path / "a", *more, sets=sets) == 0
-    for waits_for in ("s1/checkpoints/step-00000040", "s1/model"):
-        process = begun(folder, tmp_path / "b", *more, sets=sets)
-        wait_for(process, (tmp_path / "b" / waits_for).exists)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert not (tmp_path / "b" / "s1" / "test.run").exists()
-    assert train(folder, tmp_path / "b", *more, sets=sets) == 0
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
-
-
-def test_interrupted_it_ends_in_seconds_without_a_traceback_and_goes_on(folder: Path, tmp_path: Path) -> None:
-    from training_tasks import contents
-
-    sets = ("loop.steps=300", "loop.validate_every=100", "loop.checkpoint_every=10")
     more = ("--make-folds", "3", "--fold", "s1")
     assert train(folder, tmp_path / "a", *more, sets=sets) == 0
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
@@ -195,6 +179,12 @@ def test_interrupted_it_ends_in_seconds_without_a_traceback_and_goes_on(folder: 
         said = (tmp_path / "stderr").read_text()
         assert "Traceback" not in said
         assert number != signal.SIGINT or said.splitlines()[-1].startswith("longrank: error: interrupted; run the same")
+    for waits_for in ("s1/checkpoints/step-00000100", "s1/model"):
+        process = begun(folder, tmp_path / "b", *more, sets=sets)
+        wait_for(process, (tmp_path / "b" / waits_for).exists)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not (tmp_path / "b" / "s1" / "test.run").exists()
     assert train(folder, tmp_path / "b", *more, sets=sets) == 0
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 

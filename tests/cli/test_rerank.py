@@ -187,14 +187,15 @@ def test_evidence_of_another_depth_is_refused_and_kept(folder: Path, tmp_path: P
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_killed_reranking_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_least", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_reranking_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path, at_least: int) -> None:
     whole = tmp_path / "whole.run"
     started = time.monotonic()
     command = [sys.executable, "-m", "longrank.cli.main"]
     subprocess.run([*command, *rerank_arguments(folder, whole)], check=True, capture_output=True)
     duration = time.monotonic() - started
     rng, output, kills = random.Random(5), tmp_path / "cut.run", 0
-    while kills < 5:  # the machine may be faster now than when it was timed
+    while kills < at_least:  # the machine may be faster now than when it was timed
         process = subprocess.Popen([*command, *rerank_arguments(folder, output)], stderr=subprocess.DEVNULL)
         time.sleep(rng.uniform(duration / 6, duration))
         process.send_signal(signal.SIGKILL)

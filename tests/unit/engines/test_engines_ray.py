@@ -44,6 +44,13 @@ def engine() -> Iterator[object]:
         yield engine
 
 
+@pytest.fixture
+def one_worker(engine, monkeypatch: pytest.MonkeyPatch) -> object:
+    """The engine with one worker, since each imports PyTorch anew; two do so in the test of vectors."""
+    monkeypatch.setattr(engine, "workers", 1)
+    return engine
+
+
 def _dying_once(mark: Path) -> str:
     if not mark.exists():
         mark.touch()
@@ -193,7 +200,7 @@ def test_vectors_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Pa
 
 
 @pytest.mark.neural
-def test_predicted_queries_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Path) -> None:
+def test_predicted_queries_by_a_cluster_are_the_bytes_of_this_process(one_worker, tmp_path: Path) -> None:
     from tiny_language_models import save_seq2seq
 
     model = str(save_seq2seq(tmp_path / "m"))
@@ -201,17 +208,17 @@ def test_predicted_queries_by_a_cluster_are_the_bytes_of_this_process(engine, tm
     options = {"n": 2, "max_query_tokens": 8, "batch": 4}
     made = [
         longrank.expand(documents, model, tmp_path / name, engine=where, **options)
-        for name, where in (("here", None), ("there", engine))
+        for name, where in (("here", None), ("there", one_worker))
     ]
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
     assert made[0].notes.lines() == made[1].notes.lines()
 
 
 @pytest.mark.neural
-def test_sparse_vectors_and_folds_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Path) -> None:
+def test_sparse_vectors_and_folds_by_a_cluster_are_the_bytes_of_this_process(one_worker, tmp_path: Path) -> None:
     for name, work in (("sparse", spread.sparse), ("folds", spread.folds)):
         (tmp_path / name).mkdir()
-        here, there = work(tmp_path / name, engine)
+        here, there = work(tmp_path / name, one_worker)
         assert here == there, name
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import longrank
+import preloaded
 import spread
 from longrank.engines import Local
 from longrank.errors import InputError
@@ -21,15 +22,21 @@ from training_collections import write_collection
 __all__ = ["workplace"]  # fixture
 
 
-def test_sparse_vectors_by_two_processes_are_those_of_one(tmp_path: Path) -> None:
-    pytest.importorskip("sentence_transformers", reason="needs the extra neural")
+@pytest.fixture
+def quick_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start workers with PyTorch imported; others of these tests start them as users do."""
+    monkeypatch.setattr("longrank.engines.local.get_context", lambda method: preloaded.context())
+
+
+@pytest.mark.neural
+def test_sparse_vectors_by_two_processes_are_those_of_one(tmp_path: Path, quick_starts: None) -> None:
     here, there = spread.sparse(tmp_path, Local(2))
     assert here == there
     assert "passages cut at the encoder's length limit" in "\n".join(here[1])
 
 
 @pytest.mark.neural
-def test_folds_trained_by_two_processes_are_those_of_one(tmp_path: Path) -> None:
+def test_folds_trained_by_two_processes_are_those_of_one(tmp_path: Path, quick_starts: None) -> None:
     here, there = spread.folds(tmp_path, Local(2))
     assert here == there
     assert {"output/test.run", "output/s1/record.json", "output/s3/model/model.safetensors"} <= here[0].keys()
@@ -66,7 +73,9 @@ def test_what_belongs_to_one_process_is_refused_with_an_engine(tmp_path: Path) -
 
 
 @pytest.mark.neural
-def test_a_worker_out_of_memory_halves_its_batches_as_this_process_does(tmp_path: Path, monkeypatch) -> None:
+def test_a_worker_out_of_memory_halves_its_batches_as_this_process_does(
+    tmp_path: Path, quick_starts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here, there = spread.starved(tmp_path, Local(2), monkeypatch)
     assert here == there
     assert len([line for line in here[1] if "halved because memory ran out" in line]) == 1

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,12 @@ def collection(seed: int, n: int = 60) -> list[Document]:
     ]
 
 
+@pytest.fixture(scope="module")
+def built() -> Callable[[int, int], Index]:
+    """A function of seed and shards that builds an index of a collection once."""
+    return cache(lambda seed, shards: Index.build(collection(seed), shards=shards))
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
@@ -64,10 +72,11 @@ def rows(index: Index, **options: object) -> list[tuple[str, str, float]]:
     ],
     ids=str,
 )
-def test_every_run_is_that_of_one_shard(shards: int, options: dict[str, object]) -> None:
+def test_every_run_is_that_of_one_shard(
+    shards: int, options: dict[str, object], built: Callable[[int, int], Index]
+) -> None:
     for seed in range(2):
-        documents = collection(seed)
-        one, several = Index.build(documents), Index.build(documents, shards=shards)
+        one, several = built(seed, 1), built(seed, shards)
         assert len(several.parts) == shards
         assert rows(several, **options) == rows(one, **options)
         assert list(several) == list(one)

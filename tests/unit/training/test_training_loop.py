@@ -98,6 +98,7 @@ def test_two_processes_resume_to_the_same_bytes(tmp_path: Path) -> None:
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
+@pytest.mark.slow  # three processes import PyTorch; what they train is tested above
 def test_under_torchrun_two_processes_have_the_trajectory_of_one(tmp_path: Path, one_process: Path) -> None:
     script = Path(sys.modules["training_tasks"].__file__ or "")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script)]
