@@ -176,7 +176,7 @@ def starved(folder: Path, engine: object, monkeypatch: pytest.MonkeyPatch) -> Bo
     model = str(save_encoder(folder / "m"))
 
     def work(output: Path, where: object, notes: Notes) -> None:
-        index = Index.build([(f"d{n:02d}", f"fish and the river {n}. " * 20 * n) for n in range(1, 35)], output)
+        index = Index.build([(f"d{n:02d}", f"fish and the river {n}. " * 3 * n) for n in range(1, 35)], output)
         add_vectors(index, model, "windows", engine=where, notes=notes)
 
     return both(folder, engine, work)

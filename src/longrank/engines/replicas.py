@@ -17,8 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, cast
 
+from longrank.engines.actors import options_of, places, shown, worker_arguments, worker_class
+from longrank.engines.connecting import imported, line_of
 from longrank.engines.order import result
-from longrank.engines.ray import Ray, imported, line_of, options_of, places, shown, worker_arguments, worker_class
+from longrank.engines.ray import Ray
 from longrank.errors import InputError, LongRankError, MissingExtra
 
 _LOG = logging.getLogger("longrank.service.replicas")

@@ -81,19 +81,20 @@ def test_tasks_of_a_killed_worker_are_done_again(engine, tmp_path: Path) -> None
 
 
 def test_a_task_that_kills_every_worker_ends_the_work(engine, monkeypatch) -> None:
-    monkeypatch.setattr("longrank.engines.ray._MOST_KILLS", 1)
-    with pytest.raises(LongRankError, match="block 0 killed 2 workers of the Ray cluster, perhaps for lack of memory"):
+    monkeypatch.setattr("longrank.engines.crew._MOST_KILLS", 1)
+    said = "block 0 killed 2 workers of the Ray cluster, one after another: perhaps memory ran out, then use smaller"
+    with pytest.raises(LongRankError, match=said):
         list(engine.each(signal.raise_signal, [signal.SIGKILL]))
 
 
 def test_a_node_with_other_versions_is_refused(engine, monkeypatch) -> None:
-    monkeypatch.setattr("longrank.engines.ray.installed", lambda: {"numpy": "0.1"})
+    monkeypatch.setattr("longrank.engines.actors.installed", lambda: {"numpy": "0.1"})
     with pytest.raises(InputError, match=r"the Ray node \S+ has numpy \S+ instead of 0.1; install the same packages"):
         list(engine.each(math.sqrt, [4.0]))
 
 
 def test_a_node_without_longrank_says_so(monkeypatch) -> None:
-    from longrank.engines.ray import worker_class
+    from longrank.engines.actors import worker_class
 
     monkeypatch.setitem(sys.modules, "longrank.engines.versions", None)
     assert "cannot import longrank" in worker_class()().open(b"", {}, "/")
@@ -107,24 +108,8 @@ def test_a_worker_that_fits_no_node_is_refused(engine) -> None:
     assert list(engine.each(math.sqrt, [4.0])) == [(0, 2.0)]  # the connection is the first engine's
 
 
-def test_an_address_without_a_cluster_is_one_sentence(monkeypatch) -> None:
-    import ray
-
-    from longrank.engines.ray import Ray
-
-    def refused(**options: object) -> None:
-        raise ConnectionError("long story\nFailed to connect to there:1")
-
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    monkeypatch.setattr(ray, "init", refused)
-    with pytest.raises(
-        InputError, match=r"cannot connect to a Ray cluster: Failed to connect to there:1 .got 'there:1'."
-    ):
-        Ray(None, "there:1")
-
-
 def test_the_number_of_workers_leaves_a_cpu_free() -> None:
-    from longrank.engines.ray import places
+    from longrank.engines.actors import places
 
     nodes = [{"Alive": True, "Resources": {"CPU": 8.0, "GPU": 2.0}}, {"Alive": False, "Resources": {"CPU": 64.0}}]
     assert places(nodes, {"CPU": 1.0}) == 8
@@ -220,6 +205,15 @@ def test_sparse_vectors_and_folds_by_a_cluster_are_the_bytes_of_this_process(one
         (tmp_path / name).mkdir()
         here, there = work(tmp_path / name, one_worker)
         assert here == there, name
+
+
+@pytest.mark.neural
+def test_a_worker_of_a_cluster_out_of_memory_halves_its_batches_as_this_process_does(
+    engine, tmp_path, monkeypatch
+) -> None:
+    here, there = spread.starved(tmp_path, engine, monkeypatch)
+    assert here == there
+    assert len([line for line in here[1] if "halved because memory ran out" in line]) == 1
 
 
 def test_weights_and_recipes_by_a_cluster_are_those_of_this_process(engine, workplace: Path, monkeypatch) -> None:
