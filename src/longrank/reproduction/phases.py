@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from longrank.errors import IntegrityError, LongRankError
@@ -21,6 +22,19 @@ from longrank.storage import atomic_write, lock_in_turn, sha256_of
 from longrank.storage.workplace import read_json
 
 PHASES = "phases.json"
+
+_START = """
+import os, runpy, signal, threading
+
+def end_with_parent():
+    os.read(0, 1)  # ends when the parent does, killed or not
+    os.killpg(os.getpgrp(), signal.SIGKILL) if hasattr(os, "killpg") else os._exit(1)
+
+threading.Thread(target=end_with_parent, daemon=True).start()
+runpy.run_module("longrank", run_name="__main__", alter_sys=True)
+"""
+"""Runs a command that ends, with all processes that it has started, when its parent ends: it might hold locks, and
+write what a new worker writes again."""
 
 RunCommand = Callable[[Sequence[str], str], None]
 """Runs the arguments of a ``longrank`` command line, with the phase (``3 of 12``) for display; raises on failure."""
@@ -40,12 +54,21 @@ class CommandFailed(LongRankError):
 def run_in_new_process(command: Sequence[str], number: str) -> None:
     """Run a ``longrank`` command line in a new Python process, as a `RunCommand`; nothing is printed.
 
+    The process ends with this one, even if this one is killed, and at an interrupt.
+
     Raises:
         CommandFailed: the command failed; the message ends with the last line of its stderr.
     """
-    done = subprocess.run([sys.executable, "-m", "longrank", *command], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CommandFailed(command, done.returncode, done.stderr.strip().rpartition("\n")[2])
+    arguments = [sys.executable, "-c", _START, *command]
+    with TemporaryFile() as errors:
+        streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": errors}
+        # At its end or an interrupt, the block closes stdin and waits.
+        with subprocess.Popen(arguments, start_new_session=True, **streams) as process:
+            code = process.wait()
+        errors.seek(0)
+        said = errors.read().decode(errors="replace").strip()
+    if code:
+        raise CommandFailed(command, code, said.rpartition("\n")[2])
 
 
 class Phases:
