@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,10 @@ import pytest
 from test_docs import ROOT
 from test_docs import clone as clone
 from test_python import cells
+
+from longrank.demo import collection
+from longrank.demo.collection import load
+from longrank.types import Notes
 
 FOLDER = Path("examples/notebooks")
 
@@ -85,8 +90,18 @@ def test_a_prompt_cites_the_pages_of_pdf_files(notebooks: None, capsys: pytest.C
     assert "The vapour of that mercury made some keepers ill in mind, which was long put down to loneliness." in printed
 
 
-def test_a_pyterrier_experiment_agrees_with_evaluate(notebooks: None, capsys: pytest.CaptureFixture[str]) -> None:
+def a_third(notes: Notes) -> collection.DemoCollection:
+    """Return the demo with every third of its queries."""
+    demo = load(notes)
+    queries = demo.queries[::3]
+    return replace(demo, queries=queries, qrels={query.query_id: demo.qrels[query.query_id] for query in queries})
+
+
+def test_a_pyterrier_experiment_agrees_with_evaluate(
+    notebooks: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("pyterrier", reason="needs the extra pyterrier")
+    monkeypatch.setattr(collection, "load", a_third)
     (_, _, _, table, evaluation, _), names = shown_by_cells("pyterrier_experiment.ipynb")
     assert table["name"].tolist() == ["BM25", "MaxP", "AvgP"]
     for row in table.to_dict("records"):
