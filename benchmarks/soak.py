@@ -6,8 +6,9 @@
 are a fixed cycle: searches with the vectors, documents and parts of the page, texts reranked by the bi-encoder and with
 `--cross-encoder`, by a cross-encoder. Capacity is the number of requests that 2 clients are answered per second, in a
 minute after a minute of warming up; then requests arrive at random at `--share` of it, each on a connection of its own.
-Growth is the slope of a line through the second half of the samples, which leaves out caches that are still filling;
-what each third of the time held and how long its answers took stands beside it.
+Growth is the slope of a line through the second half of the samples, with its standard error as if minutes were
+independent; `kept` is what the server says that it keeps of texts it has read, up to bounds, and `other` is anonymous
+memory without it. What each third of the time held and how long its answers took stands beside it.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ import numpy as np
 
 from benchmarks.service_requests import Answer, Connection, Server, asked
 from longrank.demo.collection import DemoCollection, load
+from longrank.small_files import MIB
 from longrank.types import Notes
 
 Step = tuple[str, dict[str, Any] | None]
 CALIBRATION, CLIENTS = 60.0, 2
 PAGE = ("/", "/static/search.js", "/info", "/metrics")
+HELD = ("rss", "anonymous", "kept", "other", "descriptors", "threads")
 
 
 def steps(demo: DemoCollection, cross_encoder: bool) -> list[list[Step]]:
@@ -106,12 +109,21 @@ async def soaked(server: Server, load: Load, per_second: float, minutes: int, ou
             await asyncio.sleep(due - time.monotonic())
             pending.add(task := asyncio.create_task(load.arrival()))
             task.add_done_callback(pending.discard)
-        samples.append({"minute": minute, **held(server.process.pid), **load.taken()})
+        samples.append({"minute": minute, **await memory(server), **load.taken()})
         shown = {name: value for name, value in samples[-1].items() if name != "seconds"}
         print(json.dumps(shown), file=sys.stderr, flush=True)
         (output / "soak-samples.json").write_text(json.dumps(samples, indent=1) + "\n")
     await asyncio.gather(*pending)
     return samples
+
+
+async def memory(server: Server) -> dict[str, float]:
+    """Return what a server holds: `held`, and MiB of what it keeps of the texts it has read and of all else."""
+    async with Connection(server.url) as connection:
+        text = (await connection.get("/metrics")).body.decode()
+    (kept,) = (float(line.split()[1]) / MIB for line in text.splitlines() if line.startswith("longrank_kept_bytes "))
+    found = held(server.process.pid)
+    return {**found, "kept": kept, "other": found["anonymous"] - kept}
 
 
 def held(pid: int) -> dict[str, float]:
@@ -131,18 +143,24 @@ def summary(samples: list[dict[str, Any]], per_second: float) -> dict[str, Any]:
     late = samples[len(samples) // 2 :]
     statuses = sum((Counter(one["statuses"]) for one in samples), Counter[str]())
     found: dict[str, Any] = {"minutes": len(samples), "requests_per_second": per_second, "statuses": dict(statuses)}
-    for name in ("rss", "anonymous", "descriptors", "threads", "p50", "p99"):
+    for name in (*HELD, "p50", "p99"):
         values = [one[name] for one in late]
-        slope = float(np.polyfit(range(len(values)), values, 1)[0]) if len(values) > 1 else 0.0
-        found[name] = {"first": samples[0][name], "middle": values[0], "last": values[-1], "per_hour": 60 * slope}
+        found[name] = {"first": samples[0][name], "middle": values[0], "last": values[-1], **growth(values)}
     found["anonymous"]["after_24_hours"] = found["anonymous"]["last"] + 24 * found["anonymous"]["per_hour"]
     return found | {"thirds": [third(list(part)) for part in np.array_split(np.array(samples, object), 3)]}
 
 
+def growth(values: list[float]) -> dict[str, float]:
+    """Return the slope per hour of a line through values of a minute each, and its standard error; 0 for 3 or less."""
+    if len(values) < 4:
+        return {"per_hour": 0.0, "error": 0.0}
+    (slope, _), covariance = np.polyfit(range(len(values)), values, 1, cov=True)
+    return {"per_hour": 60 * float(slope), "error": 60 * float(covariance[0, 0]) ** 0.5}
+
+
 def third(samples: list[dict[str, Any]]) -> dict[str, Any]:
     """Return (least, mean, largest) of what the minutes of a third held, and the latencies of all its answers."""
-    names = ("rss", "anonymous", "descriptors", "threads")
-    held = {name: np.array([one[name] for one in samples]) for name in names}
+    held = {name: np.array([one[name] for one in samples]) for name in HELD}
     spans = {name: [float(row.min()), float(row.mean()), float(row.max())] for name, row in held.items()}
     statuses = dict(sum((Counter(one["statuses"]) for one in samples), Counter[str]()))
     return {**spans, "statuses": statuses, **quantiles([seconds for one in samples for seconds in one["seconds"]])}

@@ -15,7 +15,7 @@ from longrank.protocols import Segmenter
 from longrank.storage.kept import Kept, key_of
 from longrank.types import Document, Passage, Segmentation
 
-_KEPT_BYTES = 32 << 20  # places of two million passages
+_KEPT_BYTES = 32 << 20  # places of 60,000 documents, or of two million passages of long ones
 
 
 class KnownPassages:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import generate_latest
 
+from longrank.storage.kept import kept_bytes
+
 _OURS = ("/health", "/ready", "/metrics", "/docs", "/openapi.json", "/info", "/search", "/document", "/documents")
 PATHS = frozenset({*_OURS, "/rerank", "/v1/rerank", "/v2/rerank"})
 """Paths with counters of their own; all others count as ``other``."""
@@ -39,6 +41,8 @@ class Metrics:
         self._tokens = Counter("longrank_tokens", "Estimated tokens scored.", registry=own)
         self._batches = Histogram("longrank_batch_seconds", "Seconds per batch.", buckets=_BATCH_SECONDS, registry=own)
         self._truncated = Counter("longrank_truncated_documents", "Documents not read to their end.", registry=own)
+        kept = Gauge("longrank_kept_bytes", "Vectors, terms and places of passages kept in memory.", registry=own)
+        kept.set_function(kept_bytes)
 
     def answered(self, path: str, status: int, seconds: float) -> None:
         """Count an answer, and the seconds since the request's head was read."""

@@ -17,6 +17,7 @@ from longrank.retrieval.stores import is_store
 from longrank.service.admission import Admission
 from longrank.service.engine import Engine, PipelineChoice
 from longrank.service.errors import Refusal
+from longrank.service.freed_memory import use_one_heap
 from longrank.service.metrics import Metrics
 from longrank.service.opening import open_engine
 from longrank.service.rankings import Here, Search
@@ -114,6 +115,7 @@ class PipelineReplica:
         Raises:
             LongRankError: as `Engine` and `Engine.load`.
         """
+        use_one_heap()
         self._notes, self._metrics = Notes(), _Counting()
         indexed = self.source is not None and not is_store(self.source)
         seen = stamp_of(self.source) if self.source is not None and indexed else None

@@ -21,6 +21,7 @@ from typing import Any
 import uvicorn
 
 from longrank.service.connection import Connection
+from longrank.service.freed_memory import use_one_heap
 from longrank.service.head import MAX_HEAD_BYTES
 from longrank.service.listening import allow_open_files, bind, url_of
 from longrank.service.settings import ServiceSettings
@@ -61,6 +62,7 @@ def serve(
         InputError: the address cannot be listened on.
         Exception: `load` fails.
     """
+    use_one_heap()
     allow_open_files(settings.max_connections)
     listener = bind(settings)
     server = _Server(app, settings, load, say, close)

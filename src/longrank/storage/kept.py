@@ -7,9 +7,15 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 T = TypeVar("T")
+
+ENTRY_BYTES = 512
+"""Bytes that a value takes beside its arrays: its key, its place in the table, the objects of a tuple of two arrays."""
+
+_ALL: WeakSet[Kept[Any]] = WeakSet()
 
 
 def key_of(texts: Sequence[str]) -> bytes:
@@ -23,12 +29,19 @@ class Kept(Generic[T]):
     """Values by their keys; the least recently used are dropped beyond the capacity. Threads may share it.
 
     Args:
-        capacity: bytes of all values.
+        capacity: bytes of all values, `ENTRY_BYTES` of each included.
     """
 
     def __init__(self, capacity: int) -> None:
         self._values: OrderedDict[bytes, tuple[T, int]] = OrderedDict()
-        self._left, self._lock = capacity, Lock()
+        self._capacity = self._left = capacity
+        self._lock = Lock()
+        _ALL.add(self)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the values that are kept."""
+        return self._capacity - self._left
 
     def get(self, key: bytes) -> T | None:
         """Return a value, or None."""
@@ -39,7 +52,8 @@ class Kept(Generic[T]):
             return self._values[key][0]
 
     def add(self, key: bytes, value: T, n_bytes: int) -> None:
-        """Add a value of `n_bytes`, or replace it."""
+        """Add a value whose arrays have `n_bytes`, or replace it."""
+        n_bytes += ENTRY_BYTES
         with self._lock:
             _, before = self._values.pop(key, (None, 0))
             self._values[key] = value, n_bytes
@@ -47,3 +61,8 @@ class Kept(Generic[T]):
             while self._left < 0:
                 _, (_, dropped) = self._values.popitem(last=False)
                 self._left += dropped
+
+
+def kept_bytes() -> int:
+    """Return the bytes of all values that this process keeps so."""
+    return sum(kept.n_bytes for kept in list(_ALL))
