@@ -7,8 +7,9 @@ are a fixed cycle: searches with the vectors, documents and parts of the page, t
 `--cross-encoder`, by a cross-encoder. Capacity is the number of requests that 2 clients are answered per second, in a
 minute after a minute of warming up; then requests arrive at random at `--share` of it, each on a connection of its own.
 Growth is the slope of a line through the second half of the samples, with its standard error as if minutes were
-independent; `kept` is what the server says that it keeps of texts it has read, up to bounds, and `other` is anonymous
-memory without it. What each third of the time held and how long its answers took stands beside it.
+independent. `kept` are the bytes that the server keeps of texts it has read, up to bounds; `least` is the least
+anonymous memory of a minute, right after freed memory was given back; and `other` is `least` without `kept`. Memory and
+latencies of each third of the time stand beside it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import random
 import subprocess
 import sys
@@ -36,7 +38,7 @@ from longrank.types import Notes
 Step = tuple[str, dict[str, Any] | None]
 CALIBRATION, CLIENTS = 60.0, 2
 PAGE = ("/", "/static/search.js", "/info", "/metrics")
-HELD = ("rss", "anonymous", "kept", "other", "descriptors", "threads")
+HELD = ("rss", "anonymous", "least", "kept", "other", "descriptors", "threads")
 
 
 def steps(demo: DemoCollection, cross_encoder: bool) -> list[list[Step]]:
@@ -105,11 +107,13 @@ async def soaked(server: Server, load: Load, per_second: float, minutes: int, ou
     rng, samples, pending = random.Random(6), list[dict[str, Any]](), set[asyncio.Task[None]]()
     started = due = time.monotonic()
     for minute in range(1, minutes + 1):
+        watch = asyncio.create_task(watched(server.process.pid, least := [math.inf]))
         while (due := due + rng.expovariate(per_second)) < started + 60 * minute:
             await asyncio.sleep(due - time.monotonic())
             pending.add(task := asyncio.create_task(load.arrival()))
             task.add_done_callback(pending.discard)
-        samples.append({"minute": minute, **await memory(server), **load.taken()})
+        watch.cancel()
+        samples.append({"minute": minute, **await memory(server, least[0]), **load.taken()})
         shown = {name: value for name, value in samples[-1].items() if name != "seconds"}
         print(json.dumps(shown), file=sys.stderr, flush=True)
         (output / "soak-samples.json").write_text(json.dumps(samples, indent=1) + "\n")
@@ -117,13 +121,19 @@ async def soaked(server: Server, load: Load, per_second: float, minutes: int, ou
     return samples
 
 
-async def memory(server: Server) -> dict[str, float]:
-    """Return what a server holds: `held`, and MiB of what it keeps of the texts it has read and of all else."""
+async def watched(pid: int, least: list[float]) -> None:
+    """Look at the anonymous memory of a process each second until cancelled; `least` gets the least."""
+    while True:
+        least[0] = min(least[0], held(pid)["anonymous"])
+        await asyncio.sleep(1)
+
+
+async def memory(server: Server, least: float) -> dict[str, float]:
+    """Return `held` of a server, the least of a minute, MiB that it keeps of the texts it has read, and the rest."""
     async with Connection(server.url) as connection:
         text = (await connection.get("/metrics")).body.decode()
     (kept,) = (float(line.split()[1]) / MIB for line in text.splitlines() if line.startswith("longrank_kept_bytes "))
-    found = held(server.process.pid)
-    return {**found, "kept": kept, "other": found["anonymous"] - kept}
+    return {**held(server.process.pid), "least": least, "kept": kept, "other": least - kept}
 
 
 def held(pid: int) -> dict[str, float]:
@@ -146,7 +156,8 @@ def summary(samples: list[dict[str, Any]], per_second: float) -> dict[str, Any]:
     for name in (*HELD, "p50", "p99"):
         values = [one[name] for one in late]
         found[name] = {"first": samples[0][name], "middle": values[0], "last": values[-1], **growth(values)}
-    found["anonymous"]["after_24_hours"] = found["anonymous"]["last"] + 24 * found["anonymous"]["per_hour"]
+    for name in ("anonymous", "least", "other"):
+        found[name]["after_24_hours"] = found[name]["last"] + 24 * found[name]["per_hour"]
     return found | {"thirds": [third(list(part)) for part in np.array_split(np.array(samples, object), 3)]}
 
 

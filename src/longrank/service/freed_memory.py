@@ -1,4 +1,4 @@
-"""Keep all memory in one heap, and give what was freed back to the system.
+"""Keep all memory in one heap, and give freed memory back to the system.
 
 A thread's own heap is in pieces of 64 MiB. Where the rest of the last piece is too small for a block, glibc (2.36) maps
 the next piece, at once unmaps it again, since nothing is in it yet, and takes the block, and every later one of its
