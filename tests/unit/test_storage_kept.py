@@ -58,6 +58,7 @@ def test_many_small_values_take_no_more_memory_than_the_capacity() -> None:
 
 
 def test_all_kept_bytes_are_counted_until_their_owner_is_gone() -> None:
+    gc.collect()
     before = kept_bytes()
     first, second = Kept[str](10_000), Kept[str](10_000)
     first.add(b"a", "A", 100)

@@ -11,10 +11,18 @@ pytest.importorskip("prometheus_client", reason="needs the extra serve")
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from longrank.service import metrics as metrics_module
 from longrank.service.admission import Admission
 from longrank.service.metrics import Metrics
 from longrank.service.scheduler import Scheduler, Unit
 from longrank.service.settings import ServiceSettings
+from longrank.storage.kept import ENTRY_BYTES, Kept
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what scorers of other tests in this process keep."""
+    monkeypatch.setattr(metrics_module, "kept_bytes", lambda: 0)
 
 
 def values(metrics: Metrics) -> dict[str, float]:
@@ -55,6 +63,14 @@ def test_refusals_and_truncated_documents_are_counted() -> None:
         "longrank_refusals_total overloaded": 1,
         "longrank_truncated_documents_total": 7,
     }
+
+
+def test_bytes_that_are_kept_of_texts_are_told_as_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Kept[str](10_000)
+    monkeypatch.setattr(metrics_module, "kept_bytes", lambda: kept.n_bytes)
+    metrics = Metrics()
+    kept.add(b"key", "value", 88)
+    assert values(metrics) == {"longrank_kept_bytes": 88 + ENTRY_BYTES}
 
 
 def test_two_servers_in_one_process_count_apart() -> None:
