@@ -101,9 +101,15 @@ class LongRank(Engine):
     def batch(self, texts: list[str], k: int, cores: int, kind: str) -> object:
         from longrank.retrieval import retrieve_all
 
-        if kind == "arrays":
-            return super().batch(texts, k, cores, kind)
-        return passed_on(retrieve_all(self.bm25, [self._query(text) for text in texts], k, cores))
+        if kind == "rows":
+            found = retrieve_all(self.bm25, [self._query(text) for text in texts], k, cores)
+            return passed_on(list(zip(one.doc_ids, one.scores, strict=True)) for one in found)
+        with ThreadPoolExecutor(cores) as pool:
+            blocks = [texts[first : first + 16] for first in range(0, len(texts), 16)]
+            return list(pool.map(lambda block: self._hits(block, k), blocks))
+
+    def _hits(self, texts: list[str], k: int) -> object:
+        return self.bm25.search_all([self.bm25.query_terms(self._query(text)) for text in texts], k)
 
     def top(self, texts: list[str], k: int, settings: dict[str, Any]) -> list[Ranking]:
         """Return rankings with the parameters of another engine."""

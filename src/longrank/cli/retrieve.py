@@ -71,9 +71,7 @@ def retrieve(
         Path | None,
         typer.Option("--expanded-queries", help="Write the weighted terms of each query to this file, as JSON lines."),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="Search threads. [default: all cores; one below 500,000 documents]", min=1)
-    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Search threads. [default: all cores]", min=1)] = None,
     engine: Engine = None,
     workers: Workers = None,
     resources: Resources = None,

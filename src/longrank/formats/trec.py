@@ -25,7 +25,7 @@ from longrank.formats.columns import INTEGER, REAL, Table, numbers, split_column
 from longrank.formats.ids import check_id, check_ids
 from longrank.formats.lines import DEFAULT_TEXT, Block, TextOptions, read_blocks
 from longrank.storage import atomic_write
-from longrank.types import Notes, Qrels, Run, ScoredDoc
+from longrank.types import Notes, Qrels, Ranking, Run
 
 _QRELS = ("query_id", "iteration", "doc_id", "grade")
 _BEIR = ("query-id", "corpus-id", "score")
@@ -229,11 +229,11 @@ def write_run(run: Run, path: Path | str) -> None:
     """
     if not isinstance(run, Run):
         raise InputError("only a Run can be written", got=run, fix="read_run makes a Run of a mapping or a table")
-    write_rankings(run.tag, (run[query_id] for query_id in run), Path(path))
+    write_rankings(run.tag, run.rankings(), Path(path))
 
 
-def write_rankings(tag: str, rankings: Iterable[Sequence[ScoredDoc]], path: Path) -> None:
-    """Write a run ranking by ranking; each ranking must come from a `Run`.
+def write_rankings(tag: str, rankings: Iterable[Ranking], path: Path) -> None:
+    """Write a run ranking by ranking; each ranking must have the order of a `Run`.
 
     The file appears when all rankings are written.
 
@@ -249,15 +249,12 @@ def write_rankings(tag: str, rankings: Iterable[Sequence[ScoredDoc]], path: Path
             _write_rows(tag, rankings, stream, path)
 
 
-def _write_rows(
-    tag: str, rankings: Iterable[Sequence[ScoredDoc]], stream: IO[bytes] | gzip.GzipFile, path: Path
-) -> None:
-    for ranking in rankings:
-        if not all(isfinite(row.score) for row in ranking):
-            bad = next(row for row in ranking if not isfinite(row.score))
-            raise LongRankError(
-                f"score {bad.score} of document {bad.doc_id!r} for query {bad.query_id!r} is not finite"
-            )
-        check_ids([*{row.query_id for row in ranking}, *(row.doc_id for row in ranking)], "id", path)
-        rows = [f"{row.query_id} Q0 {row.doc_id} {rank} {row.score:.9g} {tag}\n" for rank, row in enumerate(ranking, 1)]
+def _write_rows(tag: str, rankings: Iterable[Ranking], stream: IO[bytes] | gzip.GzipFile, path: Path) -> None:
+    for query_id, doc_ids, scores in rankings:
+        if not all(map(isfinite, scores)):
+            bad, score = next(row for row in zip(doc_ids, scores, strict=True) if not isfinite(row[1]))
+            raise LongRankError(f"score {score} of document {bad!r} for query {query_id!r} is not finite")
+        check_ids([query_id, *doc_ids], "id", path)
+        ranked = enumerate(zip(doc_ids, scores, strict=True), 1)
+        rows = [f"{query_id} Q0 {doc_id} {rank} {score:.9g} {tag}\n" for rank, (doc_id, score) in ranked]
         stream.write("".join(rows).encode())

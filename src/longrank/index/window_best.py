@@ -126,3 +126,22 @@ def least_sum(best: Best) -> Any:
         return 0.0
     least[0] -= np.uint32(1)
     return np.float64(least.view(np.float32)[0])
+
+
+@compiled
+def emptied(best: Best, keys: Array, docs: Array) -> Any:
+    """Move the keys and slots of the best documents, in any order, to uint64[k] and int64[k]; return their number."""
+    raise_floor(best)
+    n = 0
+    for i in range(best.state[0]):
+        key = best.keys[i]
+        best.counts[np.int64(key >> _U(32 + _BUCKET))] = 0
+        best.keys[n], best.docs[n] = key, best.docs[i]
+        n += key >= best.floor[0]
+    if n > best.k:
+        select(best.keys, best.docs, n, best.k)
+        n = best.k
+    keys[:n], docs[:n] = best.keys[:n], best.docs[:n]
+    best.state[:] = 0
+    best.floor[:] = 0
+    return n

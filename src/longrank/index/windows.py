@@ -10,14 +10,15 @@ float64 and begin at -0.0, as in `longrank.index.accumulate`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index.arrays import Array
 from longrank.index.compiling import compiled
-from longrank.index.window_best import Best, least_sum, push, raise_floor
+from longrank.index.score_tables import Codes, Weights, prepared
+from longrank.index.window_best import Best, emptied, least_sum, push, raise_floor
 from longrank.index.window_terms import Docs, Terms, add_listed, add_term, look_up, n_postings, next_document
 
 WINDOW = 1 << 16  # documents; their sums fit the second-level cache
@@ -27,6 +28,69 @@ _FIRST = 16  # the first window is smaller by this factor: a bound is known earl
 _LOOKUP = 150  # postings that are added in the time of a lookup
 _SLACK = 1e-9  # of sums that are rounded
 _U = np.uint64
+
+
+class Scratch(NamedTuple):
+    """Arrays for searching: some of a thread, and some of each of Q queries, see `Best`.
+
+    Attributes:
+        sums: float64[W], all -0.0 between searches; W, a multiple of `GROUP`, is the size of the windows.
+        places: uint32[W + GROUP].
+        met: uint32[W].
+        keys: uint64[Q, n], n above k + W.
+        docs: int64[Q, n].
+        states: int64[Q, 2], all 0 between searches.
+        floors: uint64[Q], all 0 between searches.
+        counts: int32[Q, BUCKETS], all 0 between searches.
+    """
+
+    sums: NDArray[np.float64]
+    places: NDArray[np.uint32]
+    met: NDArray[np.uint32]
+    keys: NDArray[np.uint64]
+    docs: NDArray[np.int64]
+    states: NDArray[np.int64]
+    floors: NDArray[np.uint64]
+    counts: NDArray[np.int32]
+
+
+@compiled
+def search_all(
+    codes: Codes,
+    model: Weights,
+    bounds: NDArray[np.int64],
+    skipping: NDArray[np.bool_],
+    docs: Docs,
+    scratch: Scratch,
+    descending: Any,
+    keys: NDArray[np.uint64],
+    slots: NDArray[np.int64],
+    found: NDArray[np.int64],
+    last: Any,
+) -> None:
+    """Search a segment for Q queries.
+
+    Args:
+        codes: postings of the terms of all queries.
+        model: their weights.
+        bounds: int64[Q + 1], first term of each query.
+        skipping: bool[Q], terms may be skipped: the sums of their scores are exact in any order.
+        docs: the documents of the segment.
+        scratch: keeps the best documents of the segments so far.
+        descending: True: the larger rank comes first among equal scores.
+        keys: uint64[Q, k], set to the keys of the best documents, in any order, by the last segment.
+        slots: int64[Q, k], set to the slots of these documents.
+        found: int64[Q], set to the number of these documents.
+        last: True for the last segment.
+    """
+    k, floors = slots.shape[1], scratch.floors
+    for query in range(len(skipping)):
+        kept, state = (scratch.keys[query], scratch.docs[query]), scratch.states[query]
+        best = Best(k, descending, *kept, state, floors[query : query + 1], scratch.counts[query])
+        terms = prepared(codes, model, bounds[query], bounds[query + 1], skipping[query])
+        search(terms, docs, best, skipping[query], scratch.sums, scratch.places, scratch.met)
+        if last:
+            found[query] = emptied(best, keys[query], slots[query])
 
 
 @compiled

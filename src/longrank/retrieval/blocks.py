@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from longrank.engines import Engine, in_order, opening_here
 from longrank.index import Index
@@ -16,16 +13,9 @@ from longrank.index.filters import Filter
 from longrank.index.shared import SharedIndex
 from longrank.retrieval import FirstStage, open_retriever, retrieve_all
 from longrank.storage.remote import address_of
-from longrank.types import Notes, Query, ScoredDoc, scored_docs
+from longrank.types import Notes, Query, Ranking
 
 _BLOCK = 64  # queries
-
-
-class Ranked(NamedTuple):
-    """The ranking of a query as it travels: rows of three take as long to pickle as a query takes to answer."""
-
-    doc_ids: list[str]
-    scores: NDArray[np.float64]
 
 
 @dataclass
@@ -52,14 +42,13 @@ class Search:
         source = self.source.open() if isinstance(self.source, SharedIndex) else self.source
         return open_retriever(source, self.stage, notes=notes, filter=self.filter)
 
-    def __call__(self, queries: Sequence[Query]) -> tuple[list[Ranked], Notes]:
+    def __call__(self, queries: Sequence[Query]) -> tuple[list[Ranking], Notes]:
         """Return the ranking of each query of a block, and the remarks on it."""
         if self._opened is None:
             with opening_here():
                 self._opened = self.open(Notes())
         notes = Notes()
-        rankings = retrieve_all(self._opened.noting(notes), queries, self.k, self.threads)
-        return [_packed(ranking) for ranking in rankings], notes
+        return list(retrieve_all(self._opened.noting(notes), queries, self.k, self.threads)), notes
 
 
 def _shared(source: Index | SharedIndex | Path | str) -> SharedIndex | Path | str:
@@ -70,7 +59,7 @@ def _shared(source: Index | SharedIndex | Path | str) -> SharedIndex | Path | st
     return SharedIndex.of(Index(source))
 
 
-def answers_by(engine: Engine, search: Search, queries: Sequence[Query], notes: Notes) -> Iterator[list[ScoredDoc]]:
+def answers_by(engine: Engine, search: Search, queries: Sequence[Query], notes: Notes) -> Iterator[Ranking]:
     """Yield the ranking of each query, in order, by the workers of an engine; `notes` takes their remarks.
 
     Raises:
@@ -78,12 +67,6 @@ def answers_by(engine: Engine, search: Search, queries: Sequence[Query], notes: 
     """
     search = replace(search, source=_shared(search.source), threads=engine.threads or 1)
     blocks = (queries[first : first + _BLOCK] for first in range(0, len(queries), _BLOCK))
-    ordered = iter(queries)
     for rankings, made in in_order(engine.each(search, blocks)):
         notes.merge(made)
-        for ranked in rankings:
-            yield scored_docs(next(ordered).query_id, ranked.doc_ids, ranked.scores.tolist())
-
-
-def _packed(ranking: Sequence[ScoredDoc]) -> Ranked:
-    return Ranked([row.doc_id for row in ranking], np.array([row.score for row in ranking], np.float64))
+        yield from rankings

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from longrank.index import Index
 from longrank.index.accumulate import add_bm25
-from longrank.index.postings import FoundTerms
 from longrank.index.similarity import LENGTHS, idfs, inverse_norms
-from longrank.retrieval.searcher import Hits, QueryTerms, Searcher, check
+from longrank.retrieval.searcher import QueryTerms, Searcher, check
 from longrank.retrieval.windowed import Bm25Windows
 from longrank.types import Notes
 
@@ -53,11 +52,6 @@ class BM25(Searcher):
         code_norms = inverse_norms(LENGTHS, self.index.avgdl or 1.0, self.k1, self.b)
         most_tf = max(int(np.iinfo(part.meta["tf_type"]).max) for part in self.index.parts)
         return Bm25Windows(self._slots, self._classes, self._norms, code_norms, most_tf)
-
-    def _best(self, found: FoundTerms, shares: NDArray[np.floating], k: int) -> Hits:
-        """Return the best documents, to the last bit as `Searcher` does; packed postings are searched faster."""
-        packed = found.packed
-        return super()._best(found, shares, k) if packed is None else self._windowed(self._windows, packed, shares, k)
 
     def _weights(self, weights: NDArray[np.float64], dfs: NDArray[np.int64]) -> NDArray[np.floating]:
         rounded = weights.astype(np.float32)

@@ -35,8 +35,6 @@ class Hybrid:
         depth: documents of each ranking that are fused; more if more are retrieved.
     """
 
-    parallel = False
-
     def __init__(
         self,
         words: Searcher | WithFeedback,

@@ -39,10 +39,7 @@ class LuceneRetriever(Noting):
     Attributes:
         path: folder of the index.
         notes: notes of the retriever.
-        parallel: false; threads do not help.
     """
-
-    parallel = False
 
     def __init__(self, path: Path | str, stage: FirstStage | None = None, *, notes: Notes | None = None) -> None:
         """Open an index.

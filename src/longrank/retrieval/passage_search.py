@@ -33,8 +33,6 @@ class PassageSearch(Noting, ABC):
         IntegrityError: a document without a passage.
     """
 
-    parallel = False
-
     def __init__(self, index: Index, path: Path, offsets: NDArray[np.integer], notes: Notes | None) -> None:
         if len(offsets) != len(index) + 1 or (np.diff(offsets.astype(np.int64)) < 1).any():
             raise IntegrityError(f"{path}: a document has no vector; store the vectors again")

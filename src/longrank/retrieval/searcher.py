@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from itertools import pairwise
 from typing import NamedTuple, Self
@@ -22,18 +22,15 @@ from longrank.index.accumulate import best
 from longrank.index.arrays import Array
 from longrank.index.postings import FoundTerms
 from longrank.index.similarity import LENGTHS, length_codes
-from longrank.index.stored_postings import PackedTerms
 from longrank.retrieval.noting import Noting
-from longrank.retrieval.windowed import Windows
-from longrank.types import Float32s, Notes, Query, ScoredDoc, scored_docs
+from longrank.retrieval.windowed import PackedQuery, Windows
+from longrank.types import Float32s, Notes, Query, Ranking, ScoredDoc
 
 MAX_TERMS = 1024
 """Largest number of distinct terms in a query; of more terms, the heaviest are kept."""
 
 MAX_WEIGHT = 1e30
 """Largest weight of a term; sums of scores stay within float32."""
-
-_MANY = 500_000  # documents; from here two threads are faster than one (1.4 times for a million documents)
 
 
 class Hits(NamedTuple):
@@ -65,6 +62,13 @@ class QueryTerms(NamedTuple):
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
     classes: Array
+
+
+class WeightedTerms(NamedTuple):
+    """Terms of a query that are in an index, in alphabetical order, and their `Searcher._weights`."""
+
+    found: FoundTerms
+    weights: NDArray[np.floating]
 
 
 class ExpandedQuery(NamedTuple):
@@ -116,6 +120,15 @@ class Searcher(Noting, ABC):
         Statistics of terms are those of the whole index.
         """
 
+    @property
+    @abstractmethod
+    def _windows(self) -> Windows:
+        """The documents, prepared for the model."""
+
+    def _packed_weights(self, query: WeightedTerms) -> NDArray[np.floating]:
+        """Return the weights for `_windows`."""
+        return query.weights
+
     def _weights(self, weights: NDArray[np.float64], dfs: NDArray[np.int64]) -> NDArray[np.floating]:
         """Return the weights for `_add`, of the weights in the query and the document frequencies of the terms."""
         return weights
@@ -148,15 +161,32 @@ class Searcher(Noting, ABC):
         Raises:
             InputError: k < 1, or a weight out of range.
         """
-        check("k", k, k >= 1, "at least 1")
-        found, shares = self._found(weights)
-        return self._best(found, shares, k) if len(shares) else Hits(np.empty(0, np.int64), np.empty(0, np.float32))
+        return self.search_all([weights], k)[0]
 
-    def _best(self, found: FoundTerms, shares: NDArray[np.floating], k: int) -> Hits:
-        """Return the best documents for terms that are in the index, at least one, and their `_weights`."""
-        sums, slots = self._sums(), self._slots
+    def search_all(self, queries: Sequence[Mapping[str, float]], k: int) -> list[Hits]:
+        """Return the best documents for each of some queries, as `search`; less work than a call for each query."""
+        check("k", k, k >= 1, "at least 1")
+        found = [self._found(weights) for weights in queries]
+        hits = self._best([one for one in found if len(one.weights)], k)
+        return [next(hits) if len(one.weights) else _no_hits() for one in found]
+
+    def _best(self, queries: Sequence[WeightedTerms], k: int) -> Iterator[Hits]:
+        """Yield the best documents for each query of at least one term; the same, but faster, for packed postings."""
+        packed = [
+            PackedQuery(postings, self._packed_weights(query))
+            for query in queries
+            if (postings := query.found.packed) is not None
+        ]
+        if len(packed) < len(queries):
+            yield from (self._exhaustive(query, k) for query in queries)
+            return
+        for slots, scores in self._windows.search(packed, k, self.ties == "doc_id", self._excluded):
+            yield Hits(self._slots.numbers(slots), scores)
+
+    def _exhaustive(self, query: WeightedTerms, k: int) -> Hits:
+        sums, slots, found = self._sums(), self._slots, query.found
         for segment, (first, end) in zip(found.segments, pairwise(slots.bases.tolist()), strict=True):
-            terms = QueryTerms(shares, found.dfs, found.counts, *segment.decoded(), self._classes[first:end])
+            terms = QueryTerms(query.weights, found.dfs, found.counts, *segment.decoded(), self._classes[first:end])
             self._add(terms, sums[first:end])
         sums[slots.dead] = -0.0  # as if no term occurred in them
         if self._excluded is not None:
@@ -164,27 +194,21 @@ class Searcher(Noting, ABC):
         best_slots, scores = best(sums, slots.ranks, k, descending=self.ties == "doc_id")
         return Hits(slots.numbers(best_slots), scores)
 
-    def _windowed(self, windows: Windows, packed: Sequence[PackedTerms], weights: NDArray[np.floating], k: int) -> Hits:
-        """Return the best documents of packed postings."""
-        slots, scores = windows.search(packed, weights, k, self.ties == "doc_id", self._excluded)
-        return Hits(self._slots.numbers(slots), scores)
-
     def retrieve(self, query: Query, k: int) -> list[ScoredDoc]:
         """Return at most `k` documents with a query term, best first; none for a query without terms.
 
         Raises:
             InputError: k < 1.
         """
-        return self.rows(query, self.search(self.query_terms(query), k))
+        return self.retrieve_block([query], k)[0].rows()
 
-    def rows(self, query: Query, hits: Hits) -> list[ScoredDoc]:
+    def retrieve_block(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+        """Return the documents of each query, as `retrieve`."""
+        return list(map(self.ranking, queries, self.search_all([self.query_terms(query) for query in queries], k)))
+
+    def ranking(self, query: Query, hits: Hits) -> Ranking:
         """Return hits with document ids."""
-        return scored_docs(query.query_id, self.index.doc_ids(hits.numbers), hits.scores.tolist())
-
-    @property
-    def parallel(self) -> bool:
-        """True if several threads are faster than one; in a small index, switching threads costs more."""
-        return self.index.n_docs >= _MANY
+        return Ranking(query.query_id, self.index.doc_ids(hits.numbers), hits.scores.tolist())
 
     def within(self, mask: NDArray[np.bool_]) -> Self:
         """Return the same searcher among the documents of a mask, bool[D]; statistics and scores stay the same."""
@@ -192,14 +216,15 @@ class Searcher(Noting, ABC):
         searcher._excluded = ~self._slots.spread(mask)
         return searcher
 
-    def _found(self, weights: Mapping[str, float]) -> tuple[FoundTerms, NDArray[np.floating]]:
-        """Return the terms that are in the index, in alphabetical order, and their `_weights`."""
+    def _found(self, weights: Mapping[str, float]) -> WeightedTerms:
+        """Return the terms that are in the index."""
         for term, weight in weights.items():
             if not 0 < weight <= MAX_WEIGHT:
                 raise InputError(f"weight of term {term!r} must be above 0 and at most {MAX_WEIGHT:g}", got=weight)
         ordered = sorted(weights)  # the order of the numbers of terms
         found = self.index.inverted.found(ordered)
-        return found, self._weights(np.array([weights[ordered[n]] for n in found.places.tolist()]), found.dfs)
+        given = np.array([weights[ordered[n]] for n in found.places.tolist()])
+        return WeightedTerms(found, self._weights(given, found.dfs))
 
     def _sums(self) -> NDArray[np.float64]:
         """Return the accumulators of this thread, reset for `longrank.index.accumulate`."""
@@ -208,6 +233,10 @@ class Searcher(Noting, ABC):
         sums: NDArray[np.float64] = self._own.sums
         sums.fill(-0.0)
         return sums
+
+
+def _no_hits() -> Hits:
+    return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
 
 
 def _length_classes(lengths: Array, *, exact: bool) -> tuple[Array, NDArray[np.int64]]:

@@ -1,31 +1,43 @@
-"""Search of packed postings by BM25 or query likelihood: exhaustive, or with terms skipped where that is faster."""
+"""Search of packed postings by BM25 or query likelihood: exhaustive, or with terms skipped where that is faster.
+
+Queries are searched in blocks: compiled code runs without Python's lock, so threads with a block each run side by side.
+"""
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.index.accumulate import GAINS
 from longrank.index.arrays import Array
-from longrank.index.blocks import BLOCK
 from longrank.index.documents import Slots
-from longrank.index.score_tables import prepare, prepare_likelihoods
+from longrank.index.score_tables import Codes, Weights
 from longrank.index.stored_postings import PackedTerms
-from longrank.index.window_best import BUCKETS, Best
-from longrank.index.window_terms import TABLE, Docs, Terms
-from longrank.index.windows import GROUP, WINDOW, search
+from longrank.index.window_best import BUCKETS
+from longrank.index.window_terms import Docs
+from longrank.index.windows import GROUP, WINDOW, Scratch, search_all
 from longrank.types import Float32s
 
 _TABLED = 1000  # postings; for fewer, a table of scores takes longer than the scores
 _FEWEST_TERMS = 4  # of a query in which terms are skipped
 _POSTINGS_PER_HIT = 10_000  # of a query, for each document wanted, where terms are skipped
-_ROUNDED = 1 + 1e-9  # sums of bounds are rounded
+_BLOCK = 16  # queries
+_MOST_KEPT = 1 << 21  # best documents of a block of queries
+_NEVER = 1 << 62
+_NO_NORMS, _NO_OFFSETS = np.empty(0, np.float32), np.empty(0)
+
+
+class PackedQuery(NamedTuple):
+    """A query of T >= 1 terms in alphabetical order: their postings in each segment, and their weights in a model."""
+
+    segments: Sequence[PackedTerms]
+    weights: NDArray[np.floating]
 
 
 class Found(NamedTuple):
@@ -52,67 +64,79 @@ class Windows(ABC):
             classes: unsigned[S], the class of each document's length.
             norms, offsets: as in `Docs`; empty where the model has none.
         """
-        self._bases, self._norms, self._offsets = slots.bases.tolist(), norms, offsets
-        self._classes, self._ranks = _read_only(classes), _read_only(slots.ranks)
+        self._bases = slots.bases.tolist()
+        dead = np.zeros(len(classes) if len(slots.dead) else 0, np.bool_)
+        dead[slots.dead] = True
         self._by_code = classes.dtype == np.uint8
-        self._dead = np.zeros(len(classes) if len(slots.dead) else 0, np.bool_)
-        self._dead[slots.dead] = True
+        classes, ranks = _read_only(classes), _read_only(slots.ranks)
+        self._docs = [
+            Docs(base, classes[base:end], norms, offsets, ranks[base:end], dead[base:end])
+            for base, end in pairwise(self._bases)
+        ]
         self._own = threading.local()
 
     def search(
-        self,
-        segments: Sequence[PackedTerms],
-        weights: NDArray[np.floating],
-        k: int,
-        descending: bool,
-        excluded: NDArray[np.bool_] | None,
-    ) -> Found:
-        """Return the best k documents.
+        self, queries: Sequence[PackedQuery], k: int, descending: bool, excluded: NDArray[np.bool_] | None
+    ) -> Iterator[Found]:
+        """Yield the best k documents of each query.
 
         Args:
-            segments: the terms in each segment, in alphabetical order.
-            weights: the model's weights of the T terms.
+            queries: the queries.
             k: largest number of documents, >= 1.
             descending: True: the larger rank comes first among equal scores.
             excluded: bool[S], documents to leave out, deleted documents among them; None: deleted documents.
         """
         k = min(k, self._bases[-1])
-        skipping = self._skips(weights, sum(int(packed.dfs.sum()) for packed in segments), k)
-        best, sums, places, met = self._scratch(k, descending)
-        left_out = self._dead if excluded is None else excluded
-        for packed, (base, end) in zip(segments, pairwise(self._bases), strict=True):
-            some = slice(base, end)
-            docs = Docs(base, self._classes[some], self._norms, self._offsets, self._ranks[some], left_out[some])
-            search(self._terms(packed, weights, skipping), docs, best, skipping, sums, places, met)
-        return _sorted(best)
+        size = max(1, min(_BLOCK, _MOST_KEPT // max(k, 1)))
+        for first in range(0, len(queries), size):
+            yield from self._block(queries[first : first + size], k, descending, excluded)
+
+    def _block(
+        self, queries: Sequence[PackedQuery], k: int, descending: bool, excluded: NDArray[np.bool_] | None
+    ) -> list[Found]:
+        bounds = np.cumsum([0, *(len(query.weights) for query in queries)])
+        model = self._model(_joined([query.weights for query in queries]))
+        segments = [_codes(packed) for packed in zip(*(query.segments for query in queries), strict=True)]
+        n_postings = np.add.reduceat(sum(codes.dfs for codes in segments), bounds[:-1])
+        skipping = self._skips(model.weights, bounds, n_postings, k)
+        keys, slots = np.empty((len(queries), k), np.uint64), np.empty((len(queries), k), np.int64)
+        found, last = np.empty(len(queries), np.int64), len(segments) - 1
+        with self._scratch(len(queries), k) as scratch:
+            for number, (codes, docs) in enumerate(zip(segments, self._within(excluded), strict=True)):
+                search_all(
+                    codes, model, bounds, skipping, docs, scratch, descending, keys, slots, found, number == last
+                )
+        return [_sorted(keys[query, :n], slots[query, :n]) for query, n in enumerate(found.tolist())]
+
+    def _within(self, excluded: NDArray[np.bool_] | None) -> list[Docs]:
+        """Return the documents of each segment."""
+        if excluded is None:
+            return self._docs
+        return [docs._replace(excluded=excluded[docs.slot :][: len(docs.ranks)]) for docs in self._docs]
+
+    @property
+    def _tabled(self) -> int:
+        return _TABLED if self._by_code else _NEVER
 
     @abstractmethod
-    def _skips(self, weights: NDArray[np.floating], n_postings: int, k: int) -> bool:
-        """Return True if terms may be skipped: sums are exact in any order, and it is faster."""
+    def _model(self, weights: NDArray[np.floating]) -> Weights:
+        """Return the model's weights of the terms of all queries of a block."""
 
     @abstractmethod
-    def _terms(self, packed: PackedTerms, weights: Any, skipping: bool) -> Terms:
-        """Return terms with ascending bounds if terms may be skipped, else in reverse alphabetical order."""
+    def _skips(
+        self, weights: Float32s, bounds: NDArray[np.int64], n_postings: NDArray[np.int64], k: int
+    ) -> NDArray[np.bool_]:
+        """Return bool[Q], True if terms of a query may be skipped: sums are exact in any order, and it is faster."""
 
-    def _scratch(
-        self, k: int, descending: bool
-    ) -> tuple[Best, NDArray[np.float64], NDArray[np.uint32], NDArray[np.uint32]]:
-        """Return the arrays of this thread, reset."""
+    @contextmanager
+    def _scratch(self, n_queries: int, k: int) -> Iterator[Scratch]:
+        """Lend the arrays of this thread; after an interruption they are made again, since it may leave sums there."""
         own, size = self._own, 2 * k + self.window
-        if not hasattr(own, "sums"):
-            own.sums, own.places = np.full(self.window, -0.0), np.empty(self.window + GROUP, np.uint32)
-            own.met = np.empty(self.window, np.uint32)
-            own.counts, own.keys = np.empty(BUCKETS, np.int32), np.empty(0, np.uint64)
-        if len(own.keys) < size:
-            own.keys, own.docs = np.empty(size, np.uint64), np.empty(size, np.int64)
-        own.counts[:] = 0
-        state, floor = np.zeros(2, np.int64), np.zeros(1, np.uint64)
-        return Best(k, descending, own.keys, own.docs, state, floor, own.counts), own.sums, own.places, own.met
-
-    def _tables(self, dfs: NDArray[np.int64]) -> tuple[NDArray[np.int64], Float32s]:
-        """Return places of the tables of terms, -1: none, and the tables, to be filled."""
-        tabled = (dfs > _TABLED) & self._by_code
-        return np.where(tabled, np.cumsum(tabled) - 1, -1), np.empty((int(tabled.sum()), TABLE), np.float32)
+        scratch: Scratch | None = vars(own).pop("scratch", None)
+        if scratch is None or scratch.keys.shape[0] < n_queries or scratch.keys.shape[1] < size:
+            scratch = _new_scratch(self.window, n_queries, size)
+        yield scratch
+        own.scratch = scratch
 
 
 class Bm25Windows(Windows):
@@ -127,25 +151,30 @@ class Bm25Windows(Windows):
             code_norms: the same for the 256 length codes.
             most_tf: no term occurs more often in a document.
         """
-        super().__init__(slots, classes, norms, np.empty(0))
+        super().__init__(slots, classes, norms, _NO_OFFSETS)
         self._code_norms, self._most_tf = code_norms, most_tf
 
-    def _skips(self, weights: NDArray[np.floating], n_postings: int, k: int) -> bool:
-        may_skip = self._may_skip(len(weights), n_postings, k)
-        return may_skip and sums_are_exact(weights, self._code_norms, self._most_tf)
+    def _model(self, weights: NDArray[np.floating]) -> Weights:
+        return Weights(
+            weights.astype(np.float32, copy=False),
+            np.empty((len(weights), 0)),
+            self._code_norms,
+            _NO_OFFSETS,
+            self._tabled,
+        )
 
-    def _may_skip(self, n_terms: int, n_postings: int, k: int) -> bool:
-        """Return True if skipping terms is faster, by measurement."""
-        return n_terms >= _FEWEST_TERMS and k * _POSTINGS_PER_HIT <= n_postings
+    def _skips(
+        self, weights: Float32s, bounds: NDArray[np.int64], n_postings: NDArray[np.int64], k: int
+    ) -> NDArray[np.bool_]:
+        may_skip = self._may_skip(np.diff(bounds), n_postings, k)
+        for query in np.flatnonzero(may_skip).tolist():
+            some = weights[bounds[query] : bounds[query + 1]]
+            may_skip[query] = sums_are_exact(some, self._code_norms, self._most_tf)
+        return may_skip
 
-    def _terms(self, packed: PackedTerms, weights: Float32s, skipping: bool) -> Terms:
-        places, tables = self._tables(packed.dfs)
-        bounds = np.empty(len(weights))
-        prepare(*packed, weights, self._code_norms, places, bounds, tables)
-        order = np.argsort(bounds, kind="stable") if skipping else np.arange(len(weights))[::-1]
-        none = np.empty((len(weights), 0))
-        totals = np.cumsum(bounds[order]) * _ROUNDED
-        return _ordered(packed, order, weights, none, none, totals, tables, places)
+    def _may_skip(self, n_terms: NDArray[np.int64], n_postings: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
+        """Return bool[Q], True if skipping terms of a query is faster, by measurement."""
+        return (n_terms >= _FEWEST_TERMS) & (n_postings >= k * _POSTINGS_PER_HIT)
 
 
 class LikelihoodWindows(Windows):
@@ -161,52 +190,52 @@ class LikelihoodWindows(Windows):
             offsets: result of `similarity.dirichlet_offsets` for each class.
             code_offsets: the same for the 256 length codes.
         """
-        super().__init__(slots, classes, np.empty(0, np.float32), offsets)
+        super().__init__(slots, classes, _NO_NORMS, offsets)
         self._code_offsets = code_offsets
 
-    def _skips(self, weights: NDArray[np.floating], n_postings: int, k: int) -> bool:
-        return False  # sums of its scores depend on the order
+    def _model(self, weights: NDArray[np.floating]) -> Weights:
+        return Weights(
+            np.zeros(len(weights), np.float32),
+            weights.astype(np.float64, copy=False),
+            _NO_NORMS,
+            self._code_offsets,
+            self._tabled,
+        )
 
-    def _terms(self, packed: PackedTerms, weights: NDArray[np.float64], skipping: bool) -> Terms:
-        n = len(weights)
-        places, tables = self._tables(packed.dfs)
-        gains = np.empty((n, GAINS))
-        prepare_likelihoods(weights, self._code_offsets, places, gains, tables)
-        unused, order = np.zeros(n, np.float32), np.arange(n)[::-1]
-        return _ordered(packed, order, unused, weights, gains, np.zeros(n), tables, places)
+    def _skips(
+        self, weights: Float32s, bounds: NDArray[np.int64], n_postings: NDArray[np.int64], k: int
+    ) -> NDArray[np.bool_]:
+        return np.zeros(len(n_postings), np.bool_)  # sums of its scores depend on the order
 
 
-def _ordered(  # noqa: PLR0917 - in the order of `Terms`
-    packed: PackedTerms,
-    order: NDArray[np.intp],
-    weights: Float32s,
-    factors: NDArray[np.float64],
-    gains: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    tables: Float32s,
-    places: NDArray[np.int64],
-) -> Terms:
-    """Return terms in an order; `totals` have it already."""
-    codes, begins, dfs = packed
-    cursors = np.zeros((len(order), 2), np.int64)
-    cursors[:, 1] = -1
-    docs, tfs = np.empty((2, len(order), BLOCK), np.uint32)
-    return Terms(
-        codes,
-        codes.view(np.uint16),
-        codes.view(np.uint32),
-        begins[order],
-        dfs[order],
-        weights[order],
-        factors[order],
-        gains[order],
-        totals,
-        tables,
-        places[order],
-        cursors,
-        docs,
-        tfs,
+def _new_scratch(window: int, n_queries: int, size: int) -> Scratch:
+    return Scratch(
+        np.full(window, -0.0),
+        np.empty(window + GROUP, np.uint32),
+        np.empty(window, np.uint32),
+        np.empty((n_queries, size), np.uint64),
+        np.empty((n_queries, size), np.int64),
+        np.zeros((n_queries, 2), np.int64),
+        np.zeros(n_queries, np.uint64),
+        np.zeros((n_queries, BUCKETS), np.int32),
     )
+
+
+def _sorted(keys: NDArray[np.uint64], slots: NDArray[np.int64]) -> Found:
+    """Return documents with these keys, see `longrank.index.window_best`, best first."""
+    order = np.argsort(keys)[::-1]
+    return Found(slots[order], (keys[order] >> np.uint64(32)).astype(np.uint32).view(np.float32))
+
+
+def _joined(arrays: Sequence[Array]) -> Array:
+    return np.concatenate(arrays) if len(arrays) > 1 else arrays[0]
+
+
+def _codes(terms: Sequence[PackedTerms]) -> Codes:
+    """Return the postings of the terms of all queries in a segment."""
+    codes = terms[0].codes
+    begins, dfs = _joined([one.begins for one in terms]), _joined([one.dfs for one in terms])
+    return Codes(codes, codes.view(np.uint16), codes.view(np.uint32), begins, dfs)
 
 
 def sums_are_exact(weights: NDArray[np.floating], norms: Float32s, most_tf: int) -> bool:
@@ -219,16 +248,6 @@ def sums_are_exact(weights: NDArray[np.floating], norms: Float32s, most_tf: int)
     most = float(norms.max()) * most_tf
     least = float(weights.min()) / (1 + most)
     return bool(np.isfinite(most)) and float(weights.sum(dtype=np.float64)) < 2.0**28 * least
-
-
-def _sorted(best: Best) -> Found:
-    n = int(best.state[0])
-    keys, slots = best.keys[:n], best.docs[:n]
-    if n > best.k:
-        kept = np.flatnonzero(keys >= np.partition(keys, n - best.k)[n - best.k])
-        keys, slots = keys[kept], slots[kept]
-    order = np.argsort(keys)[::-1]
-    return Found(slots[order], (keys[order] >> np.uint64(32)).astype(np.uint32).view(np.float32))
 
 
 def _read_only(array: Array) -> Array:

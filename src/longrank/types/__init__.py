@@ -22,6 +22,7 @@ from longrank.types.values import Int32s as Int32s
 from longrank.types.values import Passage as Passage
 from longrank.types.values import Qrels as Qrels
 from longrank.types.values import Query as Query
+from longrank.types.values import Ranking as Ranking
 from longrank.types.values import ScoredDoc as ScoredDoc
 from longrank.types.values import Segmentation as Segmentation
 from longrank.types.values import Span as Span

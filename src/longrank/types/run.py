@@ -15,7 +15,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.types.frames import columns_of, id_of, pandas
 from longrank.types.html import html_table
 from longrank.types.notes import Notes
-from longrank.types.values import Float32s, ScoredDoc, scored_docs
+from longrank.types.values import Float32s, Ranking, ScoredDoc, scored_docs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -62,6 +62,22 @@ class Run:
         run._rankings = _rankings(query_ids, doc_ids, scores)
         return run
 
+    @classmethod
+    def from_rankings(cls, tag: str, rankings: Iterable[Ranking]) -> Run:
+        """Build a run from the ranking of each query.
+
+        Raises:
+            LongRankError: as the constructor.
+        """
+        query_ids: list[str] = []
+        doc_ids: list[str] = []
+        scores: list[float] = []
+        for ranking in rankings:
+            query_ids += [ranking.query_id] * len(ranking.doc_ids)
+            doc_ids += ranking.doc_ids
+            scores += ranking.scores
+        return cls.from_columns(tag, query_ids, doc_ids, scores)
+
     def __getitem__(self, query_id: str) -> tuple[ScoredDoc, ...]:
         return self._rankings[query_id]
 
@@ -82,6 +98,10 @@ class Run:
         """Yield every scored document, query by query, best first."""
         for ranking in self._rankings.values():
             yield from ranking
+
+    def rankings(self) -> Iterator[Ranking]:
+        """Yield the ranking of each query."""
+        return (Ranking.of(query_id, rows) for query_id, rows in self._rankings.items())
 
     @classmethod
     def from_values(cls, tag: str, rows: Iterable[tuple[Any, Any, Any]]) -> Run:

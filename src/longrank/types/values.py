@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -154,3 +154,20 @@ _scored_doc = partial(tuple.__new__, ScoredDoc)  # ScoredDoc._make without a Pyt
 def scored_docs(query_id: str, doc_ids: Iterable[str], scores: Iterable[float]) -> list[ScoredDoc]:
     """Return a `ScoredDoc` of the query for each id and score; several times as fast as the constructor."""
     return list(map(_scored_doc, zip(repeat(query_id), doc_ids, scores)))
+
+
+class Ranking(NamedTuple):
+    """The documents of a query, best first, in columns: less time and memory than a row for each document."""
+
+    query_id: str
+    doc_ids: Sequence[str]
+    scores: Sequence[float]
+
+    @classmethod
+    def of(cls, query_id: str, rows: Sequence[ScoredDoc]) -> Ranking:
+        """Return the ranking of these rows."""
+        return cls(query_id, [row.doc_id for row in rows], [row.score for row in rows])
+
+    def rows(self) -> list[ScoredDoc]:
+        """Return the documents as rows."""
+        return scored_docs(*self)

@@ -28,7 +28,7 @@ from longrank.retrieval import (
 )
 from longrank.retrieval.blocks import Search, answers_by
 from longrank.retrieval.stores import check_no_language
-from longrank.types import Notes, Query, Run, ScoredDoc
+from longrank.types import Notes, Query, Ranking, Run
 from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def retrieve(
         preset: a first stage by name, e.g. ``bm25-lucene+rm3``; docs/names.md lists them. ``dense`` and ``hybrid``
             need stored passage vectors; ``dense:VECTORS`` names them; ``sparse`` and
             ``sparse-hybrid`` need sparse vectors.
-        threads: search threads; None: all cores, one below 500,000 documents.
+        threads: search threads; None: all cores.
         engine: where blocks of queries are answered: ``local`` processes, ``ray`` or ``ray=ADDRESS``; as of
             `longrank.engines.open_engine`, as are `workers` and `resources`. None: in this process, by `threads`.
         workers: processes, or workers of the cluster.
@@ -119,7 +119,7 @@ def retrieve(
         progress=progress,
     )
     with sparing_old_objects():
-        run = Run(tag, (row for ranking in found for row in ranking))
+        run = Run.from_rankings(tag, found)
     run.notes = notes
     return run
 
@@ -157,7 +157,7 @@ def rankings(
     engine: EngineOptions,
     notes: Notes,
     progress: Callable[[int], object] | None,
-) -> Iterator[list[ScoredDoc]]:
+) -> Iterator[Ranking]:
     """Yield the ranking of each query that has results, in order; others are counted.
 
     Args:
@@ -183,12 +183,12 @@ def rankings(
 
 def _counted(
     queries: Sequence[Query],
-    answers: Iterable[list[ScoredDoc]],
+    answers: Iterable[Ranking],
     notes: Notes,
     progress: Callable[[int], object] | None,
-) -> Iterator[list[ScoredDoc]]:
+) -> Iterator[Ranking]:
     for query, ranking in zip(queries, answers, strict=True):
-        if ranking:
+        if ranking.doc_ids:
             yield ranking
         else:
             notes.add(NO_RESULTS, query.query_id)

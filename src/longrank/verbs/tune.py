@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -128,7 +127,7 @@ def tune(
         about = {"protocol": way.about(), **search.header(axes)}
         ranked = rankings(every, outcome.setting_of, notes)
         if folder is None:
-            source: Run | Path = Run("longrank", chain.from_iterable(ranked))
+            source: Run | Path = Run.from_rankings("longrank", ranked)
         else:
             write_outcome(place, as_json(table, outcome, about), ranked, made, folds)
             source = place

@@ -122,9 +122,7 @@ def weigh(
     ranked = Run("longrank", chain.from_iterable(weighed_run(here, setting_of)))
     if folder is not None:
         with working_in(Path(folder)):
-            write_outcome(
-                Path(folder), as_json(table, outcome, about), map(ranked.get, ranked), made, folds, name=WEIGHTS
-            )
+            write_outcome(Path(folder), as_json(table, outcome, about), ranked.rankings(), made, folds, name=WEIGHTS)
     return Tuning(axes, table, outcome, about, made, ranked, notes)
 
 

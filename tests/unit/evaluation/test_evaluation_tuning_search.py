@@ -328,8 +328,8 @@ def test_each_query_is_ranked_with_its_own_setting(index: Path) -> None:
     search = tunable.search_of(index)
     notes = Notes()
     found = list(rankings(search, {"b1": {"b": 0.0}, "b2": {"b": 0.6}}, notes))
-    assert [[row.doc_id for row in ranking] for ranking in found] == [["long-b", "short-b"], ["short-b", "long-b"]]
-    assert [ranking[0].query_id for ranking in found] == ["b1", "b2"]
+    assert [ranking.doc_ids for ranking in found] == [["long-b", "short-b"], ["short-b", "long-b"]]
+    assert [ranking.query_id for ranking in found] == ["b1", "b2"]
     assert search.figure({"b": 0.0}, ["a1", "b1"]) == 0.75
 
 
@@ -338,6 +338,6 @@ def test_settings_that_look_alike_are_searched_apart(index: Path) -> None:
     a1, b1, a2 = rankings(tunable.search_of(index, "ql"), setting_of, Notes())
     for ranking, query_id in ((a1, "a1"), (b1, "b1"), (a2, "a2")):
         alone = make_retriever(Index.open(index), "ql", **setting_of[query_id])
-        assert ranking == alone.retrieve(Query(query_id, tunable.QUERIES[query_id]), 10)
+        assert ranking.rows() == alone.retrieve(Query(query_id, tunable.QUERIES[query_id]), 10)
     other = make_retriever(Index.open(index), "ql", mu=1000000.0)
-    assert b1 != other.retrieve(Query("b1", "beta"), 10)
+    assert b1.rows() != other.retrieve(Query("b1", "beta"), 10)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from longrank.errors import InputError, LongRankError
 from longrank.formats.trec import read_qrels, read_run, write_qrels, write_rankings, write_run
-from longrank.types import Notes, Run, ScoredDoc
+from longrank.types import Notes, Ranking, Run, ScoredDoc
 
 
 def run_of(rows: list[tuple[str, str, float]], tag: str = "tag") -> Run:
@@ -217,7 +217,7 @@ def test_a_run_refuses_scores_that_are_not_finite_in_float32(score: float) -> No
 
 def test_rankings_with_a_score_that_is_not_finite_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(LongRankError, match="score inf of document 'b' for query '1' is not finite"):
-        write_rankings("tag", [[ScoredDoc("1", "a", 1.0), ScoredDoc("1", "b", float("inf"))]], tmp_path / "run")
+        write_rankings("tag", [Ranking("1", ["a", "b"], [1.0, float("inf")])], tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 

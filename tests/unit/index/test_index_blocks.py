@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from longrank.index.blocks import BLOCK, PAIRS, decode, encode, most_bytes
-from longrank.index.score_tables import prepare
+from longrank.index.score_tables import largest_score
 from longrank.index.similarity import LENGTHS, inverse_norms
 
 Packed = tuple[NDArray[np.uint8], NDArray[np.int64]]
@@ -65,12 +65,12 @@ def test_no_score_exceeds_the_bound_of_its_term(seed: int, most_tf: int, k1: flo
     classes = rng.integers(1, 200, 5000).astype(np.uint8)
     codes, begins = packed(docs, tfs, dfs, classes)
     norms, weights = inverse_norms(LENGTHS, 100.0, k1, b), np.array([1.5, 0.1, 3.0], np.float32)
-    bounds = np.empty(3)
-    prepare(codes, begins, np.array(dfs), weights, norms, np.full(3, -1), bounds, np.empty((0, 0), np.float32))
+    terms = zip(begins.tolist(), dfs, weights, strict=True)
+    bounds = [largest_score(codes, begin, df, weight, norms) for begin, df, weight in terms]
     with np.errstate(over="ignore"):
         lost = np.repeat(weights, dfs) / (np.float32(1) + tfs.astype(np.float32) * norms[classes[docs]])
     scores = np.split(np.repeat(weights, dfs) - lost, np.cumsum(dfs)[:-1])
-    assert [float(some.max()) <= bound for some, bound in zip(scores, bounds.tolist(), strict=True)] == [True] * 3
+    assert [float(some.max()) <= bound for some, bound in zip(scores, bounds, strict=True)] == [True] * 3
 
 
 def test_the_bound_is_reached_if_few_pairs_can_be_best() -> None:
@@ -80,7 +80,8 @@ def test_the_bound_is_reached_if_few_pairs_can_be_best() -> None:
     tfs = np.ones(n, np.uint32)
     tfs[:PAIRS] = np.arange(2, 2 + PAIRS)
     codes, begins = packed(np.arange(n, dtype=np.uint32), tfs, [n], classes)
-    norms, bounds = inverse_norms(LENGTHS, 60.0, 0.9, 0.4), np.empty(1)
-    one = np.ones(1, np.float32)
-    prepare(codes, begins, np.array([n]), one, norms, np.array([-1]), bounds, np.empty((0, 0), np.float32))
-    assert bounds[0] == (one - one / (one + tfs.astype(np.float32) * norms[classes])).max()
+    norms, one = inverse_norms(LENGTHS, 60.0, 0.9, 0.4), np.float32(1)
+    assert (
+        largest_score(codes, begins[0], n, one, norms)
+        == (one - one / (one + tfs.astype(np.float32) * norms[classes])).max()
+    )

@@ -9,7 +9,7 @@ import pytest
 import longrank
 from collections_of_words import located, random_documents
 from longrank.index import Index, build_index
-from longrank.retrieval import make_retriever, retrieve_all, searcher, sparing_old_objects
+from longrank.retrieval import make_retriever, retrieve_all, sparing_old_objects
 from longrank.types import Notes, Query
 
 QUERIES = [Query(f"q{i}", text) for i, text in enumerate(["a b abc", "", "c ca", "zürich", "the", "dd e"] * 10)]
@@ -22,19 +22,15 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 
 @pytest.mark.parametrize("preset", ["bm25-anserini", "ql", "bm25-lucene+rm3"])
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("many", [1, 1_000_000])
-def test_answers_and_remarks_come_in_the_order_of_the_queries(
-    index: Index, preset: str, threads: int, many: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(searcher, "_MANY", many)
+def test_answers_and_remarks_come_in_the_order_of_the_queries(index: Index, preset: str, threads: int) -> None:
     notes, one_by_one = Notes(), Notes()
     expected = [make_retriever(index, preset, notes=one_by_one).retrieve(query, 20) for query in QUERIES]
-    assert list(retrieve_all(make_retriever(index, preset, notes=notes), QUERIES, 20, threads)) == expected
+    found = retrieve_all(make_retriever(index, preset, notes=notes), QUERIES, 20, threads)
+    assert [ranking.rows() for ranking in found] == expected
     assert notes.lines() == one_by_one.lines() == ["queries without terms after analysis: 20 (first: q1)"]
 
 
-def test_an_error_ends_the_work(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searcher, "_MANY", 1)
+def test_an_error_ends_the_work(index: Index) -> None:
     with pytest.raises(Exception, match="k must be at least 1"):
         list(retrieve_all(make_retriever(index), QUERIES, 0, 2))
 

@@ -87,7 +87,7 @@ def test_a_query_without_text_finds_nothing_and_is_counted(index: Index, stored:
 def test_threads_change_nothing(index: Index, stored: PassageVectors) -> None:
     hybrid = Hybrid(BM25(index), Dense(index, stored, encode))
     expected = [hybrid.retrieve(query, 9) for query in queries(6)]
-    assert list(retrieve_all(hybrid, queries(6), 9, 4)) == expected
+    assert [ranking.rows() for ranking in retrieve_all(hybrid, queries(6), 9, 4)] == expected
     assert hybrid.noting(Notes()).retrieve(queries(1)[0], 9) == expected[0]
 
 

@@ -222,7 +222,7 @@ def test_one_thread_makes_all_calls_since_several_would_crash_the_bridge_to_java
 ) -> None:
     retriever = LuceneRetriever(folder)
     found = list(retrieve_all(retriever, [Query(f"q{i}", "x") for i in range(40)], 2, threads=4))
-    assert [[row.query_id for row in ranking] for ranking in found] == [[f"q{i}"] * 2 for i in range(40)]
+    assert [[row.query_id for row in ranking.rows()] for ranking in found] == [[f"q{i}"] * 2 for i in range(40)]
     assert len(retriever._searcher.threads) == 1
     assert retriever.notes["rankings that end in a tie, of which Lucene chose the lowest doc_ids"] == 40
 

@@ -66,7 +66,9 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Index:
 @pytest.fixture(params=[True, False], ids=["skipping", "exhaustive"])
 def small_windows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
     monkeypatch.setattr(Windows, "window", 256)
-    monkeypatch.setattr(Bm25Windows, "_may_skip", lambda self, n_terms, n_postings, k: request.param)
+    monkeypatch.setattr(
+        Bm25Windows, "_may_skip", lambda self, n_terms, n_postings, k: np.full(len(n_terms), request.param)
+    )
     monkeypatch.setattr(windowed, "_TABLED", 200)
     yield request.param
 
@@ -81,11 +83,11 @@ MODELS = st.fixed_dictionaries({
 
 
 def check_same(searcher: Searcher, weights: dict[str, float], k: int) -> None:
-    found, (terms, shares) = searcher.search(weights, k), searcher._found(weights)
-    if not len(shares):
+    found, query = searcher.search(weights, k), searcher._found(weights)
+    if not len(query.weights):
         assert not len(found.numbers)
         return
-    expected = Searcher._best(searcher, terms, shares, k)
+    expected = searcher._exhaustive(query, k)
     assert found.numbers.tolist() == expected.numbers.tolist()
     assert found.scores.tobytes() == expected.scores.tobytes()
 
@@ -146,6 +148,37 @@ def test_many_equal_scores_are_cut_by_doc_id(many: Index) -> None:
                 check_same(searcher, {"w01": 1.0, "w02": 2.0, "w03": 1.0}, k)
 
 
+@settings(max_examples=20, deadline=None)
+@given(queries=st.lists(QUERIES, min_size=1, max_size=40), k=st.sampled_from([1, 10, 400, 10**6]))
+@pytest.mark.parametrize("name", ["many", "changed"])
+@pytest.mark.usefixtures("small_windows")
+def test_queries_of_a_block_find_what_each_finds_alone(
+    name: str, queries: list[dict[str, float]], k: int, request: pytest.FixtureRequest
+) -> None:
+    for searcher in (BM25(request.getfixturevalue(name)), QueryLikelihood(request.getfixturevalue(name))):
+        for found, weights in zip(searcher.search_all(queries, k), queries, strict=True):
+            alone = searcher.search(weights, k)
+            assert found.numbers.tolist() == alone.numbers.tolist()
+            assert found.scores.tobytes() == alone.scores.tobytes()
+
+
+def test_an_interrupted_search_leaves_nothing_for_the_next(many: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher, weights = BM25(many), {"w01": 1.0, "w07": 2.0}
+    expected = searcher.search(weights, 20)
+
+    def interrupted(*arrays: object) -> None:
+        arrays[5].sums[:100] = 7.0  # type: ignore[attr-defined]
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(windowed, "search_all", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            searcher.search(weights, 20)
+    again = searcher.search(weights, 20)
+    assert again.numbers.tolist() == expected.numbers.tolist()
+    assert again.scores.tobytes() == expected.scores.tobytes()
+
+
 @pytest.mark.parametrize("more", [{}, {"w30": 1.0}, {"w01": 1.0}, {"w01": 0.01, "w02": 0.02, "w03": 0.01}])
 @pytest.mark.parametrize("name", ["many", "changed"])
 @pytest.mark.usefixtures("small_windows")
@@ -173,7 +206,7 @@ def test_terms_are_skipped_only_where_sums_are_exact() -> None:
 def test_terms_are_skipped_for_few_documents_of_long_queries_with_many_postings(many: Index) -> None:
     may_skip = BM25(many)._windows._may_skip
     cases = ((4, 1_000_000, 100), (3, 1_000_000, 10), (4, 1_000_000, 101))
-    assert [may_skip(n_terms, n_postings, k) for n_terms, n_postings, k in cases] == [True, False, False]
+    assert [may_skip(np.array([n]), np.array([postings]), k)[0] for n, postings, k in cases] == [True, False, False]
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ heatmap.*        plots of the grid, drawn after tuning.json
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from longrank.formats.folds import Fold, write_folds
 from longrank.formats.trec import write_rankings
 from longrank.storage import MANIFEST, atomic_write, seal, workplace
-from longrank.types import ScoredDoc
+from longrank.types import Ranking
 
 JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning.json"
 _UNFINISHED = ".unfinished"
@@ -42,7 +42,7 @@ def check_own(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
 def write_outcome(
     folder: Path,
     record: str,
-    rankings: Iterable[Sequence[ScoredDoc]],
+    rankings: Iterable[Ranking],
     made: Mapping[str, Fold] | None = None,
     source: object = None,
     *,

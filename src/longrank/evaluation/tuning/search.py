@@ -38,7 +38,7 @@ from longrank.retrieval import (
 from longrank.retrieval.hybrid import Hybrid
 from longrank.retrieval.passage_search import PassageSearch
 from longrank.storage import Journal, digest_of, read_journal
-from longrank.types import Notes, Qrels, Query, ScoredDoc
+from longrank.types import Notes, Qrels, Query, Ranking
 
 _BLOCK = 256  # queries with rankings in memory at a time
 _CHANCE = "seed"  # is no axis: the best seed is luck
@@ -264,7 +264,7 @@ def tabulate(
     return _table(search, settings, values)
 
 
-def rankings(search: Search, setting_of: Mapping[str, Setting], notes: Notes) -> Iterator[list[ScoredDoc]]:
+def rankings(search: Search, setting_of: Mapping[str, Setting], notes: Notes) -> Iterator[Ranking]:
     """Yield the ranking of each query with its own setting; queries without results are counted and left out."""
     retrievers: dict[tuple[tuple[str, Number], ...], Retriever] = {}
     for query in search.queries:
@@ -276,4 +276,4 @@ def rankings(search: Search, setting_of: Mapping[str, Setting], notes: Notes) ->
             ranking = retrievers[key].retrieve(query, search.k)
             notes.add("queries without results, which count 0", query.query_id, int(not ranking))
             if ranking:
-                yield ranking
+                yield Ranking.of(query.query_id, ranking)

@@ -50,10 +50,7 @@ class StoreRetriever(Noting):
     Attributes:
         store: the store.
         notes: notes of the retriever.
-        parallel: false; a store that others use gets one query at a time.
     """
-
-    parallel = False
 
     def __init__(self, store: Store, notes: Notes) -> None:
         self.store, self.notes = store, notes
