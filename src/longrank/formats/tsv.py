@@ -1,4 +1,4 @@
-"""Documents as tab-separated columns, without quoting, escapes or header line."""
+"""Documents as tab-separated columns, without quoting or escapes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.lines import read_lines
-from longrank.formats.records import CorpusOptions, Record, SourceFile
+from longrank.formats.records import ID_KEYS, NAMES_OF_TEXT, CorpusOptions, Record, SourceFile
 from longrank.types import Notes
 
 
 def read_tsv(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
-    """Yield the documents of a file of ``doc_id<TAB>text``.
+    """Yield the documents of a file of ``doc_id<TAB>text``; a header line of such names is skipped and counted.
 
     Raises:
         InputError: a line with another number of columns, or an unusable id; names the line.
@@ -39,5 +39,14 @@ def _read_columns(names: tuple[str, ...], file: SourceFile, notes: Notes, option
             what += "" if line.ended or len(columns) > len(names) else "; the file looks truncated"
             fix = f"write {'<TAB>'.join(names)}; remove tabs from texts"
             raise InputError(what, path=file.path, line=line.number, fix=fix)
+        if line.number == 1 and _is_header(columns):
+            notes.add("header lines skipped", f"{file.path}:1")
+            continue
         values = dict(zip(names, columns, strict=True))
         yield Record(check_id(values["doc_id"], "doc_id", file.path, line.number), values, line.number)
+
+
+def _is_header(columns: list[str]) -> bool:
+    """Tell whether the first and the last column are the names of an id and of a text."""
+    first, last = columns[0].strip().lower(), columns[-1].strip().lower()
+    return first in (*ID_KEYS, "docid", "pid") and last in (*NAMES_OF_TEXT, "passage")

@@ -337,3 +337,17 @@ def test_the_documents_of_ms_marco_are_known_by_their_name(tmp_path: Path) -> No
     (tmp_path / "msmarco-docs.tsv").write_text("D1\thttp://x.org\tDogs\tThey bark.\n")
     (found,) = locate_documents(str(tmp_path), Notes())
     assert found.document == Document("D1", "Dogs", "They bark.")
+
+
+@pytest.mark.parametrize("header", ["id\ttext", "DOCNO\tBody", "\ufeffdoc_id\tcontents"])
+def test_a_header_line_of_tab_separated_documents_is_no_document(tmp_path: Path, header: str) -> None:
+    path, notes = tmp_path / "docs.tsv", Notes()
+    path.write_text(f"{header}\nid\ttext\nd1\tdogs\n", encoding="utf-8")  # the second line is a document
+    assert documents(path, notes=notes) == [Document("id", "", "text"), Document("d1", "", "dogs")]
+    assert notes["header lines skipped"] == 1
+
+
+def test_a_header_line_of_ms_marcos_documents_is_no_document(tmp_path: Path) -> None:
+    (tmp_path / "msmarco-docs.tsv").write_text("docid\turl\ttitle\tbody\nid\thttp://x.org\tDogs\tThey bark.\n")
+    (found,) = locate_documents(str(tmp_path), Notes())
+    assert found.document == Document("id", "Dogs", "They bark.")
