@@ -35,6 +35,15 @@ def test_nothing_is_measured_if_the_result_cannot_be_written(
     assert "its folder does not exist" in capsys.readouterr().err
 
 
+@pytest.mark.neural
+def test_the_files_of_the_model_are_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = save_encoder(tmp_path / "m")
+    before = (folder / "config.json").read_bytes()
+    assert main(["bench", str(folder), "--seconds", "0", "-o", str(folder / "config.json")]) == 2
+    assert "lies inside an input" in capsys.readouterr().err
+    assert (folder / "config.json").read_bytes() == before
+
+
 def test_a_scorer_without_a_network_cannot_be_measured(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
     assert main(["bench", "minilm", "--scorer", "lexical"]) == 2

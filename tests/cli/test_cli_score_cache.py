@@ -54,6 +54,23 @@ def test_a_second_run_takes_its_scores_from_the_first(
 
 
 @pytest.mark.neural
+def test_no_output_replaces_a_file_of_the_model_or_another_output(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = save_cross_encoder(tmp_path / "model")
+    before, usual = sorted(model.iterdir()), ["--pipeline", "maxp", "--model", str(model)]
+    settings = (model / "config.json").read_bytes()
+    assert rerank(folder, model / "config.json", *usual) == 2
+    assert "config.json: lies inside an input" in capsys.readouterr().err
+    assert rerank(folder, tmp_path / "run", *usual, "--score-cache", str(model / "cache")) == 2
+    assert "cache: lies inside an input" in capsys.readouterr().err
+    assert (sorted(model.iterdir()), (model / "config.json").read_bytes()) == (before, settings)
+    assert rerank(folder, tmp_path / "run", *usual, "--score-cache", str(tmp_path / "run.evidence")) == 2
+    assert "run.evidence: is also an input and would be overwritten" in capsys.readouterr().err
+    assert not (tmp_path / "run.evidence").exists()
+
+
+@pytest.mark.neural
 def test_evidence_is_not_gone_on_with_across_runs_with_and_without_a_cache(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

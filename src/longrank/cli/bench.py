@@ -40,12 +40,13 @@ def bench(
 
     Example: longrank bench minilm --dtype float32 --dtype bf16
     """
+    from longrank.cli.inputs import output_file
     from longrank.engines import cores
     from longrank.scoring.speed import machine, measure, use_threads
-    from longrank.storage import atomic_write, check_writable
+    from longrank.storage import atomic_write
 
     if output is not None:
-        check_writable(output)
+        output_file(output, model)
     use_threads(threads or cores())
     rows: list[Speed] = []
     lengths, dtypes = lengths or [64, 128, 256], dtypes or ["float32"]

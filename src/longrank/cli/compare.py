@@ -46,8 +46,8 @@ def compare(
 
     notes = Notes()
     output_evidence = output_evidence or output.with_name(output.name + ".evidence")
-    output_file(output, *places(queries, "queries"), run, evidence, output_evidence, index)
-    output_file(output_evidence, *places(queries, "queries"), run, evidence, index)
+    output_file(output, *places(queries, "queries"), run, evidence, output_evidence, index, model)
+    output_file(output_evidence, *places(queries, "queries"), run, evidence, index, model)
     query_list = read_queries(queries, notes, format=query_format, field=field)
     with console.progress("comparing", len(query_list), "queries") as advance:
         compared = compare_run(

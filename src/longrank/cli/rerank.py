@@ -77,7 +77,10 @@ def rerank(
     notes = Notes()
     evidence = evidence or output.with_name(output.name + ".evidence")
     settings = pipeline if pipeline.endswith(".toml") else None
-    output_file(output, *places(queries, "queries"), run, evidence, index, score_cache, settings)
+    inputs = (*places(queries, "queries"), run, index, settings, model)
+    output_file(output, *inputs, evidence, score_cache)
+    if score_cache is not None:
+        output_file(score_cache, *inputs, evidence)
     query_list = read_queries(queries, notes, format=query_format, field=field)
     model = converted(model, notes) if convert and model else model
     with console.progress("reranking", len(query_list), "queries") as advance:
