@@ -251,6 +251,12 @@ def test_search_without_a_match_says_so(folder: Path, capsys: pytest.CaptureFixt
     assert "no document shares a term" in capsys.readouterr().out
 
 
+def test_a_query_of_another_encoding_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query = b"honey caf\xe9".decode(errors="surrogateescape")  # as Python reads the bytes of an argument
+    assert main(["search", str(folder / "index"), query, "--pipeline", "lexical"]) == 2
+    assert "the query holds bytes that are not utf-8" in capsys.readouterr().err
+
+
 def test_a_damaged_index_is_exit_3(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copy = tmp_path / "index"
     shutil.copytree(folder / "index", copy)

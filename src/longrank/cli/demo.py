@@ -33,10 +33,12 @@ def demo(
 
     Example: longrank demo --query "stop a child process that takes too long"
     """
+    from longrank.cli.inputs import check_decoded
     from longrank.demo.collection import load, write
     from longrank.ranking.settings import default_pipeline
     from longrank.types import Notes
 
+    check_decoded("the query", query)
     notes = Notes()
     collection = load(notes)
     folder = folder or cache_folder() / f"demo-{collection.digest[:12]}"

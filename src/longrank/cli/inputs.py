@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,6 +54,17 @@ def output_folder(output: Path, *inputs: Path | str | None) -> None:
     """
     check_folder(output)
     check_apart(output, *inputs)
+
+
+def check_decoded(name: str, text: str | None) -> None:
+    """Refuse an argument with bytes that the locale's encoding lacks: they would be searched as other characters.
+
+    Raises:
+        InputError: Python has put half a surrogate pair in the place of a byte.
+    """
+    if text is not None and any("\ud800" <= character <= "\udfff" for character in text):
+        what = f"{name} holds bytes that are not {sys.getfilesystemencoding()}"
+        raise InputError(what, got=text, fix="write it in the locale's encoding; for UTF-8, LC_ALL=C.UTF-8")
 
 
 def choice(option: str, value: str, allowed: Sequence[str]) -> str:

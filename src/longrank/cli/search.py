@@ -69,8 +69,10 @@ def search(
 
     Example: longrank search my.index "how are hurricanes named" -k 3
     """
+    from longrank.cli.inputs import check_decoded
     from longrank.ranking.found import result_json
 
+    check_decoded("the query", query)
     fields = None if show is None else [name.strip() for name in show.split(",")]
     own = {
         "--model": model,
