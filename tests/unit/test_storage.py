@@ -64,6 +64,28 @@ def test_a_written_file_has_the_rights_of_any_other(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "atomic").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
 
 
+def test_a_file_that_is_written_again_keeps_its_rights(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").touch()
+    (tmp_path / "qrels.txt").chmod(0o640)
+    with atomic_write(tmp_path / "qrels.txt") as stream:
+        stream.write(b"1 0 d 1")
+    assert (stat.S_IMODE((tmp_path / "qrels.txt").stat().st_mode), (tmp_path / "qrels.txt").read_bytes()) == (
+        0o640,
+        b"1 0 d 1",
+    )
+
+
+def test_a_write_protected_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, access = tmp_path / "run.txt", os.access
+    path.write_text("kept")
+    path.chmod(0o444)
+    # root may write to all files
+    monkeypatch.setattr(os, "access", lambda place, mode: Path(place) != path and access(place, mode))
+    with pytest.raises(InputError, match=r"run\.txt: is write-protected; chmod u\+w"), atomic_write(path):
+        pass
+    assert path.read_text() == "kept"
+
+
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, InputError])
 def test_an_error_leaves_the_old_file_and_nothing_else(error: type[BaseException], tmp_path: Path) -> None:
     (tmp_path / "run.txt").write_text("old")

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from stat import S_IMODE
 from typing import IO, Any
 
 from longrank.errors import BeingWritten, InputError, LongRankError
@@ -18,7 +19,7 @@ from longrank.storage.temporaries import is_still, temporary_file
 
 @contextmanager
 def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open a file that appears at `path` only when the block ends without an error.
+    """Open a file that appears at `path` only when the block ends without an error; a file there leaves it its rights.
 
     Args:
         path: the file; its folder must exist.
@@ -43,7 +44,7 @@ def _replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
             yield stream
             stream.flush()
             sync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(_rights(path))
         temporary.replace(path)
         _sync_name(path)
 
@@ -65,7 +66,8 @@ def check_writable(path: Path) -> None:
     """Fail early, before hours of work, if `path` cannot be written as a file.
 
     Raises:
-        InputError: the path is a folder, pipe or device, its folder is absent or read-only, or the name is too long.
+        InputError: the path is a folder, pipe or device, the file or its folder is read-only, its folder is absent, or
+            the name is too long.
     """
     try:
         check_path(path)
@@ -76,6 +78,8 @@ def check_writable(path: Path) -> None:
         raise InputError("is a folder; a file name is needed", path=path)
     if path.exists() and not path.is_file():  # a rename would replace /dev/stdout for all processes
         raise InputError("is a pipe or a device; a file name is needed", path=path)
+    if path.exists() and not os.access(path, os.W_OK):  # a rename would replace it all the same
+        raise InputError("is write-protected", path=path, fix=f"chmod u+w {shlex.quote(str(path))}, or another name")
     check_parent(path, Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent)
 
 
@@ -148,6 +152,14 @@ def sync(descriptor: int) -> None:
             fcntl.fcntl(descriptor, full)
             return
     os.fsync(descriptor)
+
+
+def _rights(path: Path) -> int:
+    """Return the rights of the file that is replaced, or those of any new file."""
+    try:
+        return S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return 0o666 & ~_umask()
 
 
 def _umask() -> int:
