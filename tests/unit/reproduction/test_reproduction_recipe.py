@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,19 @@ CONDITIONS = {  # of a table that has several: what the recipes' names end in
 }
 
 
+@cache
+def items() -> dict[tuple[str, str], list[str]]:
+    """Return (paper, table or figure) -> names of its recipes."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in NAMES:
+        recipe, _ = load_recipe(name)
+        found.setdefault((recipe.paper, recipe.item), []).append(name)
+    return found
+
+
 @pytest.mark.parametrize(("paper", "item"), [(paper, item) for paper, items in PUBLISHED.items() for item in items])
 def test_every_table_and_figure_has_a_recipe(paper: str, item: str) -> None:
-    own = [name for name in NAMES if (load_recipe(name)[0].paper, load_recipe(name)[0].item) == (paper, item)]
+    own = items().get((paper, item))
     assert own
     ends = CONDITIONS.get((paper, item), set())
     assert {end for end in ends if any(name.endswith(end) for name in own)} == ends
