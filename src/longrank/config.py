@@ -252,6 +252,8 @@ def validated(model: type[M], data: Mapping[str, Any], origin: str) -> M:
         return model.model_validate(dict(data))
     except ValidationError as error:
         raise _first_fault(model, error, origin) from None
+    except InputError as error:  # of a registry's entry, which does not know the file
+        raise error if error.path is not None else error.located(origin) from None
 
 
 def _first_fault(model: type[BaseModel], error: ValidationError, origin: str) -> InputError:

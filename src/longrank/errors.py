@@ -65,6 +65,12 @@ class InputError(LongRankError):
         self.what, self.path, self.line, self.got, self.fix, self.about = what, path, line, got, fix, tuple(about)
         super().__init__(self._message())
 
+    def located(self, path: str | PathLike[str]) -> InputError:
+        """Return this fault with the file at fault in its message."""
+        self.path = path
+        self.args = (self._message(),)
+        return self
+
     def _message(self) -> str:
         return without_passwords(self._whole())
 

@@ -42,6 +42,7 @@ ALLOW_UNTRAINED = ("scorer.options.allow_untrained=true",)
 """Assignments that let an untrained document network score."""
 
 _SHIPPED = Path(__file__).parent / "pipelines"
+_OF_SCORERS = ("passages", "select", "stop", "mix", "aggregate")
 
 
 class _Section(BaseModel):
@@ -214,11 +215,20 @@ class PipelineSettings(_Section):
     final: Final = Final()
 
     @model_validator(mode="after")
+    def _check_scorer(self) -> Self:
+        """Refuse settings that only a scorer reads, if there is none."""
+        unread = [f"[{name}]" for name in _OF_SCORERS if name in self.model_fields_set]
+        unread += ["title = true"] * self.title
+        unread += [f"final.{name}" for name in sorted(self.final.model_fields_set - {"depth"})]
+        if self.scorer is None and unread:
+            what = f"{unread[0]} has no effect without [scorer]: the first stage ranks alone"
+            raise InputError(what, fix=f"add [scorer] with a name, such as lexical, or remove {unread[0]}")
+        return self
+
+    @model_validator(mode="after")
     def _check_mix(self) -> Self:
-        if self.mix is None:
+        if self.mix is None or self.scorer is None:
             return self
-        if self.scorer is None:
-            raise InputError("this pipeline has no passage scorer to mix others with", got="mix", fix="remove [mix]")
         if self.stop is not None:
             raise InputError("early stopping allows no mix", got="mix", fix="remove [stop] or [mix]")
         self.mix.of(self.scorer.name)
@@ -249,7 +259,7 @@ def load_pipeline(pipeline: str | Path | PipelineSettings, assignments: Assignme
         InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
     """
     if isinstance(pipeline, PipelineSettings):
-        data = override(pipeline.model_dump(exclude_none=True), assignments)
+        data = override(pipeline.model_dump(exclude_none=True, exclude_unset=True), assignments)
         return validated(PipelineSettings, data, "pipeline")
     return load_settings(PipelineSettings, "pipeline", _SHIPPED, pipeline, assignments)
 

@@ -135,6 +135,42 @@ def test_a_file_of_ones_own_is_a_pipeline(tmp_path: Path) -> None:
     assert load_pipeline(str(path)).final.depth == 7
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('[passages]\npreset = "sentences"', "[passages]"),
+        ("[passages]", "[passages]"),
+        ('[select]\nname = "first"', "[select]"),
+        ('[stop]\ncalibration = "stop.json"', "[stop]"),
+        ("[mix]\nlexical = 0.5", "[mix]"),
+        ('[aggregate]\nname = "sump"', "[aggregate]"),
+        ("title = true", "title = true"),
+        ("[final]\ninterpolate = 0.3", "final.interpolate"),
+    ],
+)
+def test_settings_of_a_scorer_are_refused_in_a_file_without_a_scorer(tmp_path: Path, text: str, place: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text + "\n")
+    with pytest.raises(InputError) as caught:
+        load_pipeline(path)
+    cure = f"add [scorer] with a name, such as lexical, or remove {place}"
+    assert str(caught.value) == f"{path}: {place} has no effect without [scorer]: the first stage ranks alone; {cure}"
+
+
+def test_settings_of_a_pipeline_without_a_scorer_can_be_loaded_again(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("title = false\n[final]\ndepth = 7\n")
+    settings = load_pipeline(tmp_path / "mine.toml")
+    assert load_pipeline(settings) == settings
+    assert load_pipeline(settings, ["scorer.name=lexical"]).final.depth == 7
+
+
+def test_a_fault_in_an_entry_of_a_pipeline_file_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[scorer]\nname = "lexicl"\n')
+    with pytest.raises(InputError, match=r"mine.toml: unknown passage scorer .*did you mean 'lexical'"):
+        load_pipeline(path)
+
+
 def test_a_file_that_is_not_toml_is_refused_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("[scorer\n")
