@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import IO
 
@@ -400,9 +401,35 @@ def test_another_header_is_refused_and_the_journal_untouched(
 def test_a_file_that_is_no_journal_is_refused_and_untouched(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "other"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="does not begin with a JSON header line"):
+    with pytest.raises(InputError, match="exists and is no journal of longrank; choose another name"):
         Journal(path, HEADER)
+    with pytest.raises(InputError, match="does not begin with a JSON header line"):
+        read_header(path)
     assert path.read_bytes() == content
+
+
+def test_a_journal_of_another_format_or_a_later_layout_is_refused_and_untouched(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "whole"
+    with pytest.raises(InputError, match="exists and is no evidence file of longrank; choose another name"):
+        Journal(path, HEADER | {"format": "other"}, "evidence file")
+    assert path.read_bytes() == whole
+    start = whole.partition(b'"journal": 2')[0] + b'"journal": 3, '
+    path.write_bytes(start + f'"crc32": "{zlib.crc32(start):08x}"}}\n'.encode())
+    with pytest.raises(IntegrityError, match="whole: journal of layout 3; this longrank reads 2"):
+        read_header(path)
+
+
+@pytest.mark.parametrize("key", ["journal", "crc32"])
+def test_a_header_cannot_take_the_keys_of_the_journal(tmp_path: Path, key: str) -> None:
+    with pytest.raises(ValueError, match=key):
+        Journal(tmp_path / "journal", {key: 1})
+    assert not (tmp_path / "journal").exists()
+
+
+def test_a_journal_without_settings_has_a_checksum_too(tmp_path: Path) -> None:
+    Journal(tmp_path / "journal", {}).close()
+    assert read_header(tmp_path / "journal") == {}
+    Journal(tmp_path / "journal", {}).close()
 
 
 def test_a_long_header_is_read_again_and_a_difference_in_it_is_shown_short(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_damaged_file_is_an_integrity_error_that_names_it(tmp_path: Path) -> N
     content = bytearray(path.read_bytes())
     content[4096:] = source.randbytes(len(content) - 4096)
     path.write_bytes(content)
-    with pytest.raises(IntegrityError, match=r"f: damaged .*; delete it"):
+    with pytest.raises(IntegrityError, match=r"f: damaged .*; name another file"):
         KeyValues(path, "cache").get([source.randbytes(32) for _ in range(100)])
 
 

@@ -132,7 +132,7 @@ def _begun(path: Path, collection: Documents, predictor: QueryPredictor, reading
         "reading": reading.fingerprint,
         "documents": collection.digest,
     }
-    with working_on(path), Journal(path, header) as journal:
+    with working_on(path), Journal(path, header, "unfinished file of expand") as journal:
         yield journal
 
 

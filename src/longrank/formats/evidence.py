@@ -113,7 +113,7 @@ class EvidenceWriter:
         """
         with ExitStack() as opening:
             opening.enter_context(working_on(self._path))
-            self._journal = opening.enter_context(Journal(self._path, self._header_to_write()))
+            self._journal = opening.enter_context(Journal(self._path, self._header_to_write(), "evidence file"))
             self._open = opening.pop_all()
         return self
 

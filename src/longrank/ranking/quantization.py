@@ -70,7 +70,7 @@ def quantize_model(
     """
     check_at_least("pairs", pairs, 1)
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
-        raise InputError("exists already", path=output, fix="choose another folder, or remove it")
+        raise InputError("exists already", path=output, fix="choose another folder")
     with atomic_folder(output) as work:
         _quantize_model(model, scorer, index, queries, work, pairs=pairs, seed=seed, passages=passages, notes=notes)
 

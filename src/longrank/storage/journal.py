@@ -3,11 +3,15 @@
 Layout: one UTF-8 JSON header line, then frames. A frame is  kind (1 byte: R or C), length of the
 body (uint32), CRC-32 of kind, length and body (uint32), body; little-endian. A C frame is a commit
 mark: all records before it are safe. Its body is the number of records since the last mark.
+
+The header line ends with its own keys: ``"journal": 2, "crc32": "0123abcd"}``, the CRC-32 of the bytes before
+``"crc32"``. Files of versions up to 0.2 lack both keys.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
@@ -22,6 +26,9 @@ from longrank.storage.workplace import refuse_changed
 _MAX_HEADER = 16 << 20  # bytes
 _FRAME = struct.Struct("<cII")
 _RECORD, _COMMIT = b"R", b"C"
+_LAYOUT, _CHECKSUM = "journal", "crc32"
+"""Keys that journals add to a header: the version of the layout, and the checksum of what stands before it."""
+_CHECKED = re.compile(rb'(.*)"crc32": "([0-9a-f]{8})"\}\n', re.DOTALL)
 
 
 def _frame(kind: bytes, body: bytes) -> bytes:
@@ -36,18 +43,26 @@ class Journal:
     mark. `n_committed` is the number of safe records.
     """
 
-    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, header: Mapping[str, Any], kind: str = "journal") -> None:
         """Create `path` with `header`, or open it to append.
 
+        Args:
+            path: the file.
+            header: JSON-able; the key ``format``, if there is one, tells journals of one kind from other files.
+            kind: noun for the file in messages: ``"evidence file"``.
+
         Raises:
-            InputError: the file is not a journal, or was written with another header; names the first key that differs.
+            InputError: the file is something else, or was written with another header; names the first key that
+                differs.
+            IntegrityError: its header line is damaged.
         """
         self.path = path
         if not path.exists():
             with atomic_write(path) as stream:
                 stream.write(_header_line(header))
-        fix = "give the old settings to resume, or remove the file to start again"
-        refuse_changed(path, read_header(path), json.loads(_header_line(header)), fix)
+        begun = _begun(path, header.get("format"), kind)
+        fix = "give the old settings to resume, or choose another output"
+        refuse_changed(path, begun, json.loads(json.dumps(header)), fix)
         self.n_committed, self.n_marks, end = _scan(path)
         self._stream: BinaryIO = path.open("r+b")
         self._stream.truncate(end)
@@ -88,8 +103,29 @@ class Journal:
         self.close()
 
 
+def _begun(path: Path, format: object, kind: str) -> dict[str, Any]:
+    """Return the header of a file that exists.
+
+    Raises:
+        InputError: the file is of another format, and so may hold a user's data.
+        IntegrityError: the header line is damaged.
+    """
+    try:
+        header = read_header(path)
+    except InputError:
+        header = None
+    if header is None or header.get("format") != format:
+        raise InputError(f"exists and is no {kind} of longrank", path=path, fix="choose another name for the output")
+    return header
+
+
 def _header_line(header: Mapping[str, Any]) -> bytes:
-    line = json.dumps(header, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+    """Return the header with the checksum of its own bytes."""
+    if taken := {_LAYOUT, _CHECKSUM} & header.keys():
+        raise ValueError(f"headers may not have the keys {sorted(taken)}")
+    values = json.dumps(header, sort_keys=True, ensure_ascii=False)[:-1]
+    start = f'{values}{", " if header else ""}"{_LAYOUT}": 2, '.encode()
+    line = start + f'"{_CHECKSUM}": "{zlib.crc32(start):08x}"}}\n'.encode()
     if len(line) > _MAX_HEADER:
         raise LongRankError(f"a header of {len(line)} bytes is too long; the limit is {_MAX_HEADER}")
     return line
@@ -100,6 +136,7 @@ def read_header(path: Path) -> dict[str, Any]:
 
     Raises:
         InputError: no such file, or it does not begin with a JSON header line.
+        IntegrityError: the header line is not as it was written. Journals of version 0.1 have no checksum of it.
     """
     if not path.is_file():
         raise InputError("no such file", path=path)
@@ -109,9 +146,19 @@ def read_header(path: Path) -> dict[str, Any]:
         header = json.loads(line) if line.endswith(b"\n") else None
     except (ValueError, RecursionError):
         header = None
+    checked = _CHECKED.fullmatch(line)
+    if checked and zlib.crc32(checked[1]) != int(checked[2], 16):
+        raise IntegrityError(f"{path}: checksum of the header line differs; the file is damaged")
     if not isinstance(header, dict):
-        raise InputError("does not begin with a JSON header line; not a file written by longrank", path=path)
-    return header
+        if f'"{_CHECKSUM}": "'.encode() in line:
+            raise IntegrityError(f"{path}: the header line cannot be read; the file is damaged")
+        what = "does not begin with a JSON header line; not a file written by longrank, or damaged"
+        raise InputError(what, path=path)
+    if (_LAYOUT in header or _CHECKSUM in header) and not checked:
+        raise IntegrityError(f"{path}: checksum of the header line is missing; the file is damaged")
+    if header.get(_LAYOUT, 2) != 2:
+        raise IntegrityError(f"{path}: journal of layout {header[_LAYOUT]}; this longrank reads 2")
+    return {key: value for key, value in header.items() if key not in (_LAYOUT, _CHECKSUM)}
 
 
 def _frames(path: Path) -> Iterator[tuple[bytes, bytes, int]]:

@@ -19,6 +19,7 @@ from longrank.storage.files import check_writable
 _WAIT = 60  # seconds for the lock of another process
 _KIND, _VERSION = 0x4C524B56, 1  # "LRKV", in the file's header
 _CHECKSUM = 4  # bytes
+_ANEW = "name another file, and its values are computed again"
 
 
 class KeyValues:
@@ -67,7 +68,7 @@ class KeyValues:
     def _checked(self, key: bytes, entry: bytes) -> bytes:
         value = entry[:-_CHECKSUM]
         if entry[-_CHECKSUM:] != _checksum(key, value):
-            raise IntegrityError(f"{self.path}: damaged; delete it, and its values are computed again")
+            raise IntegrityError(f"{self.path}: damaged; {_ANEW}")
         return value
 
     def _connected(self, mode: str) -> sqlite3.Connection:
@@ -99,9 +100,7 @@ class KeyValues:
             if code == sqlite3.SQLITE_NOTADB:
                 raise self._other("no database") from None
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT):
-                raise IntegrityError(
-                    f"{self.path}: damaged ({error}); delete it, and its values are computed again"
-                ) from None
+                raise IntegrityError(f"{self.path}: damaged ({error}); {_ANEW}") from None
             if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
                 raise InputError(f"cannot be opened for writing: {error}", path=self.path) from None
             raise LongRankError(f"{self.path}: {error}") from error

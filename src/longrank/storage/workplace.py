@@ -138,7 +138,7 @@ def write_json(path: Path, value: object, *, sort_keys: bool = False) -> None:
         stream.write("\n")
 
 
-def read_json(path: Path, cure: str = "restore or delete the file") -> dict[str, Any]:
+def read_json(path: Path, cure: str = "restore the file") -> dict[str, Any]:
     """Read a JSON object that LongRank wrote.
 
     Raises:

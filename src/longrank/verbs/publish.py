@@ -133,7 +133,7 @@ def _files(folder: Path) -> dict[str, Path]:
     for path in files.values():
         if (path.suffix not in _SUFFIXES and path.name not in _NAMES) or path.name.startswith("."):
             what = f"is no file of a model ({', '.join(_SUFFIXES)}), and pickled weights or code are not published"
-            raise InputError(what, path=path, fix="remove it")
+            raise InputError(what, path=path, fix="move it out of the folder")
     return files
 
 

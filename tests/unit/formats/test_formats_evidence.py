@@ -226,14 +226,55 @@ def test_evidence_of_another_query_or_without_passages_is_a_programming_error(tm
 def test_other_files_and_other_versions_are_refused(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("q1 Q0 d1 1 2.0 tag\n")
     (tmp_path / "json").write_text('{"format": "something"}\n')
-    write(tmp_path / "e")
-    (tmp_path / "new").write_bytes((tmp_path / "e").read_bytes().replace(b'"version": 1', b'"version": 9', 1))
+    with EvidenceWriter(tmp_path / "new", header() | {"version": 9}):
+        pass
     with pytest.raises(InputError, match="not a file written by longrank"):
         read_evidence(tmp_path / "run")
     with pytest.raises(InputError, match="is not an evidence file"):
         read_evidence(tmp_path / "json")
     with pytest.raises(IntegrityError, match="version 9; this longrank reads 1"):
         read_evidence(tmp_path / "new")
+
+
+def test_a_flipped_bit_anywhere_in_the_header_is_refused_by_readers_and_writers(tmp_path: Path) -> None:
+    write(tmp_path / "e", stop=2)
+    whole, damaged = (tmp_path / "e").read_bytes(), tmp_path / "damaged"
+    for at in range(whole.index(b"\n") + 1):
+        for value in {whole[at] ^ 1, whole[at] ^ 128, ord("\n"), ord("1")} - {whole[at]}:
+            damaged.write_bytes(whole[:at] + bytes([value]) + whole[at + 1 :])
+            with pytest.raises((InputError, IntegrityError), match="damaged"):
+                read_evidence(damaged)
+    for at in range(0, whole.index(b"\n") + 1, 7):
+        content = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+        damaged.write_bytes(content)
+        with pytest.raises((InputError, IntegrityError)):
+            write(damaged)
+        assert damaged.read_bytes() == content
+
+
+def test_a_file_without_a_checksum_of_its_header_is_read_and_resumed(tmp_path: Path) -> None:
+    whole, old = tmp_path / "whole", tmp_path / "old"
+    write(whole)
+    write(old, stop=2)
+    line, _, frames = old.read_bytes().partition(b"\n")
+    start, own, _ = line.partition(b', "journal": 2, "crc32": "')
+    assert own
+    old.write_bytes(start + b"}\n" + frames)
+    write(old)
+    assert old.read_bytes() == start + b"}\n" + whole.read_bytes().partition(b"\n")[2]
+    assert read_evidence(old)[0] == read_evidence(whole)[0] == header()
+    assert all(same(a, b) for a, b in zip(read_evidence(old)[1], read_evidence(whole)[1], strict=True))
+
+
+@pytest.mark.parametrize("content", ['{"query_id": "q1", "text": "dogs"}\n', "q1\tdogs\n", ""])
+def test_a_file_of_the_user_is_not_taken_for_evidence_and_stays(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "queries.jsonl"
+    path.write_text(content)
+    with pytest.raises(InputError) as caught:
+        write(path)
+    cure = "choose another name for the output"
+    assert str(caught.value) == f"{path}: exists and is no evidence file of longrank; {cure}"
+    assert path.read_text() == content
 
 
 def test_options_cannot_replace_what_the_format_needs() -> None:

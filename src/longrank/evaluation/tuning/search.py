@@ -252,7 +252,7 @@ def tabulate(
     """
     check_axes(search, axes)
     settings, advance = settings_of(axes), progress or (lambda n: None)
-    with Journal(journal, search.header(axes)) as kept:
+    with Journal(journal, search.header(axes), "journal of tune") as kept:
         advance(kept.n_committed)
         for values in in_order(Local(workers).each(search, settings[kept.n_committed :])):
             kept.append(values.astype("<f8").tobytes())
