@@ -98,11 +98,20 @@ def test_the_model_scores_passages(folder: Path, tmp_path: Path) -> None:
     assert main(["rerank", *places, "-o", str(tmp_path / "maxp.run"), *model]) == 0
 
 
-def test_validation_on_what_is_learned_from_is_pointed_out(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("how", ["same", "link", "copy"])
+def test_validation_on_what_is_learned_from_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str
 ) -> None:
-    assert train(folder, tmp_path / "out", "--dev", str(folder / "e.jsonl")) == 0
-    assert "--dev is the training file: validation will only measure training fit" in capsys.readouterr().err
+    dev = folder / "e.jsonl" if how == "same" else tmp_path / "dev.jsonl"
+    if how == "link":
+        dev.symlink_to(folder / "e.jsonl")
+    elif how == "copy":
+        dev.write_bytes((folder / "e.jsonl").read_bytes())
+    assert train(folder, tmp_path / "out", "--dev", str(dev)) == 2
+    said = capsys.readouterr().err
+    assert f"{dev}: the development examples are the training examples" in said and said.count("\n") == 1
+    assert "give held-out examples" in said
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

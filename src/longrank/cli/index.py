@@ -352,12 +352,12 @@ def _print_expansions(index: Index) -> None:
 def check(
     path: Annotated[
         Path,
-        typer.Argument(help="Index, or folder of create, train, tune, weigh or reproduce.", metavar="FOLDER"),
+        typer.Argument(help="Index, evidence, or folder of create, train, tune, weigh or reproduce.", metavar="PATH"),
     ],
 ) -> None:
     """Compare every file of a folder with its checksum.
 
-    Folders below are checked, too. Exit code 3 names a damaged file.
+    Folders below are checked, too. Exit code 3 names a damaged file, or work that is unfinished.
 
     Example: longrank check my.index
     """

@@ -165,6 +165,15 @@ def read_evidence(path: Path | str) -> tuple[dict[str, Any], Iterator[Evidence]]
     return header, _evidence_of(path, int(header["n_queries"]), _parts_of(header))
 
 
+def is_evidence(path: Path) -> bool:
+    """Tell whether a journal is an evidence file, of any version.
+
+    Raises:
+        InputError, IntegrityError: as `longrank.storage.read_header`.
+    """
+    return read_header(path).get("format") == FORMAT
+
+
 def open_evidence(source: Any) -> tuple[Mapping[str, Any], Iterable[Evidence]]:
     """Return the header and the evidence of a file, or of values in memory, whose header is empty.
 

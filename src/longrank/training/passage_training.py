@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +47,9 @@ def train_passages(
         tensorboard: also write TensorBoard's log.
 
     Raises:
-        InputError: a line that holds no example, an unknown name, settings or losses that do not fit the examples, or
-            a model that cannot be read; or as `longrank.training.loop.train`.
+        InputError: the development examples are the training examples, a line that holds no example, an unknown name,
+            settings or losses that do not fit the examples, or a model that cannot be read; or as
+            `longrank.training.loop.train`.
         LongRankError: as `train`.
     """
     open_task: _OpenTask = lookup(PASSAGE_NETWORKS, settings.network.name, "passage network")
@@ -60,16 +61,19 @@ def train_passages(
         )
         raise InputError("validation needs development examples and loop.validate_every", fix=fix)
     samples = ExampleSamples(ExampleFile(examples, notes), settings.loop.seed)
-    task = open_task(settings, samples, [] if dev is None else list(ExampleFile(dev, notes)), notes)
-    identity = {
-        "training": settings.model_dump(exclude={"loop"}),
-        "model": task.fingerprint,
-        "examples": sha256_of(examples),
-        "dev": None if dev is None else sha256_of(dev),
-    }
-    if identity["dev"] == identity["examples"]:
-        notes.say("--dev is the training file: validation will only measure training fit")
+    held_out = [] if dev is None else list(ExampleFile(dev, notes))
+    digests = {"examples": sha256_of(examples), "dev": None if dev is None else sha256_of(dev)}
+    _check_held_out(digests)
+    task = open_task(settings, samples, held_out, notes)
+    identity = {"training": settings.model_dump(exclude={"loop"}), "model": task.fingerprint, **digests}
     options: dict[str, Any] = {"run": identity, "progress": progress, "notes": notes, "tensorboard": tensorboard}
     record = train(task, settings.loop, folder, **options)
     note_best(record, settings.validation.measure, notes)
     return record
+
+
+def _check_held_out(digests: Mapping[str, str | None]) -> None:
+    if digests["dev"] == digests["examples"]:
+        what = "the development examples are the training examples: the weights that fit them best would be kept"
+        fix = "give held-out examples, or leave validation out: --set loop.validate_every= (and loop.patience=)"
+        raise InputError(what, about=("dev",), fix=fix)

@@ -8,8 +8,9 @@ from longrank.errors import InputError, IntegrityError
 from longrank.index import Index, verify_index
 from longrank.index.folder import DATA
 from longrank.reproduction.phases import PHASES, check_outputs
-from longrank.storage import MANIFEST, read_journal, verify
+from longrank.storage import MANIFEST, verify
 from longrank.storage.remote import address_of, check_objects, local
+from longrank.verbs.unfinished import check_finished, read_to_end
 
 _JOURNALS = (".evidence", ".journal")
 
@@ -19,7 +20,7 @@ def check(folder: Index | str | Path) -> int:
 
     Args:
         folder: an index or its address, whose passage vectors are checked, too; or a folder of ``create``, ``train``,
-            ``tune``, ``weigh`` or ``reproduce``, or a folder of such folders.
+            ``tune``, ``weigh`` or ``reproduce``, or a folder of such folders; or an evidence file.
 
     Of an address, the local copy is checked, and the sizes of the objects in the store.
 
@@ -28,7 +29,8 @@ def check(folder: Index | str | Path) -> int:
 
     Raises:
         InputError: the folder holds nothing with checksums.
-        IntegrityError: names the first damaged or missing file.
+        IntegrityError: names the first damaged or missing file, or evidence, tuning, weighing or training that is
+            unfinished.
 
     Example:
         >>> check(Index.build([("d1", "Dogs bark.")])) > 0
@@ -40,15 +42,22 @@ def check(folder: Index | str | Path) -> int:
         check_objects(place)
     if is_index(path) or any(path.glob(f"{DATA}*/{MANIFEST}")):  # segments alone are a build that never finished
         return verify_index(path)
+    if path.is_file():
+        read_to_end(path)
+        return 1
     if not path.is_dir():
         raise InputError("no such folder", path=path)
     sealed = sorted(manifest.parent for manifest in path.rglob(MANIFEST) if not _is_hidden(manifest, path))
     n = sum(verify(place) for place in sealed)
     n += sum(check_outputs(phases.parent) for phases in sorted(path.rglob(PHASES)))
-    n += sum(_check_journal(file) for file in sorted(path.rglob("*")) if file.suffix in _JOURNALS)
-    if not n:
+    below = [place for place in sorted(path.rglob("*")) if not _is_hidden(place, path)]
+    journals = [file for file in below if file.suffix in _JOURNALS and file.is_file()]
+    for file in journals:
+        read_to_end(file)
+    check_finished([path, *(place for place in below if place.is_dir())])
+    if not n + len(journals):
         raise InputError("holds no manifest: not written by longrank, or never finished", path=path)
-    return n
+    return n + len(journals)
 
 
 def is_index(folder: Path) -> bool:
@@ -62,14 +71,3 @@ def is_index(folder: Path) -> bool:
 
 def _is_hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(folder).parts)
-
-
-def _check_journal(path: Path) -> int:
-    """Read a journal to its end.
-
-    Raises:
-        IntegrityError: it is unfinished or damaged.
-    """
-    for _ in read_journal(path):
-        pass
-    return 1

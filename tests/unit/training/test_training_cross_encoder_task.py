@@ -192,7 +192,8 @@ def test_the_protocols_keep_their_trajectories(encoder: Path, tmp_path: Path, na
     small += ["loop.optimizer.learning_rate=0.01"]
     found = load_training(name, small)
     write_examples(ROWS, tmp_path / "rows.jsonl")
-    dev = None if found.loop.validate_every is None else tmp_path / "rows.jsonl"
+    write_examples(ROWS[::-1], tmp_path / "dev.jsonl")
+    dev = None if found.loop.validate_every is None else tmp_path / "dev.jsonl"
     train_passages(found, tmp_path / "rows.jsonl", dev, tmp_path / "out", progress=lambda n: None, notes=Notes())
     lines = [json.loads(line) for line in (tmp_path / "out" / "log.jsonl").read_text().splitlines()]
     assert [line["loss"] for line in lines if "loss" in line] == pytest.approx(losses, abs=1e-4)

@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 
 import longrank
+import tunable
 from evidences import evidence, run, write_evidence
+from longrank.cli.main import main
 from longrank.errors import InputError, IntegrityError
+from longrank.formats.evidence import EvidenceWriter, evidence_header
+from longrank.formats.folds import Fold, write_folds
 from longrank.reproduction.phases import Phases
-from longrank.storage import MANIFEST
+from longrank.storage import MANIFEST, seal
 
 
 def flip(path: Path) -> None:
@@ -88,6 +92,71 @@ def test_phases_without_checksums_are_used_as_before(tmp_path: Path) -> None:
         raise AssertionError
 
     Phases(tmp_path, refuse).do(["retrieve"], tmp_path / "a")
+
+
+def begin_evidence(path: Path, n_queries: int) -> None:
+    """Write evidence of two queries into a file that has to have `n_queries`."""
+    header = evidence_header(
+        unit="x", scorer="s", collection="c", queries="q", n_queries=n_queries, candidates="r", options={}
+    )
+    with EvidenceWriter(path, header) as writer:
+        for query_id in "12":
+            writer.write_query(query_id, [evidence("d", [1.0], query_id=query_id)])
+            writer.commit()
+
+
+def test_evidence_that_lacks_queries_is_unfinished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.evidence"
+    begin_evidence(path, 3)
+    for place in (path, tmp_path):
+        assert main(["check", str(place)]) == 3
+        said = capsys.readouterr().err
+        assert f"{path}: unfinished: 2 of 3 queries; run the command that wrote it again to finish it" in said
+        assert said.count("\n") == 1
+    begin_evidence(tmp_path / "other", 2)
+    (tmp_path / "other").replace(path)
+    assert longrank.check(path) == longrank.check(tmp_path) == 1
+
+
+def test_a_tuning_without_its_outcome_is_unfinished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tunable.write_inputs(tmp_path)
+    inputs = [str(tmp_path / name) for name in ("index", "queries.jsonl", "qrels.txt")]
+    assert main(["tune", *inputs, "-o", str(tmp_path / "out"), "-m", "RR", "--grid", "b=0:1:0.5"]) == 0
+    assert longrank.check(tmp_path / "out") > 0
+    (tmp_path / "out" / MANIFEST).unlink()
+    assert main(["check", str(tmp_path / "out")]) == 0  # as of version 0.1
+    (tmp_path / "out" / "tuning.json").unlink()
+    capsys.readouterr()
+    assert main(["check", str(tmp_path / "out")]) == 3
+    assert "out: unfinished: its result is not written; run the command that wrote it" in capsys.readouterr().err
+
+
+def test_a_weighing_whose_outcome_is_being_replaced_is_unfinished(tmp_path: Path) -> None:
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / ".unfinished").write_text("weights.json")
+    (tmp_path / "w" / "weights.json").write_text("{}")
+    with pytest.raises(IntegrityError, match="w: unfinished: its result is not written"):
+        longrank.check(tmp_path / "w")
+
+
+def test_a_training_without_its_record_is_unfinished(tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    for name in ("s1", "s2"):
+        (folder / name).mkdir(parents=True)
+    (folder / "s1" / "run.json").write_text('{"format": "longrank training"}')
+    with pytest.raises(IntegrityError, match=r"s1: unfinished training; run the command that wrote it again"):
+        longrank.check(folder)
+    with pytest.raises(IntegrityError, match=r"s1: unfinished training; run the command that wrote it again"):
+        longrank.check(folder / "s1")
+    (folder / "s1" / "record.json").write_text("{}")
+    seal(folder / "s1", "training")
+    assert longrank.check(folder) == 2
+    write_folds({name: Fold([], [], [name]) for name in ("s1", "s2")}, folder / "folds.json")
+    with pytest.raises(IntegrityError, match="t: unfinished: folds left to train: s1, s2"):
+        longrank.check(folder)
+    for name in ("s1", "s2"):
+        (folder / name / "test.run").write_text("")
+    assert longrank.check(folder) == 2
 
 
 def test_a_folder_without_checksums_is_refused(tmp_path: Path) -> None:

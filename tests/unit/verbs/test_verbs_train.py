@@ -77,7 +77,7 @@ def test_folds_give_a_model_and_a_measure_each_and_a_run(folder: Path, tmp_path:
 
 def test_examples_in_memory_train_a_passage_network(folder: Path, tmp_path: Path) -> None:
     rows = [{"query": "river", "text": text, "label": label} for text, label in (("water", 1), ("stone", 0))]
-    trained = longrank.train(examples(folder), rows, output=tmp_path / "t", dev=rows)
+    trained = longrank.train(examples(folder), rows, output=tmp_path / "t", dev=rows[::-1])
     assert set(trained.best) == {"training"} and (trained.model / "model.safetensors").exists()
     assert trained.run is None
 

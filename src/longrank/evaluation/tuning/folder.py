@@ -39,6 +39,12 @@ def check_own(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
     workplace.check_own(folder, f"result of {command}", begun=begun)
 
 
+def left_unfinished(folder: Path) -> bool:
+    """Tell whether a tuning or weighing was begun in a folder and its outcome is not written."""
+    begun = (folder / JOURNAL).exists() and not (folder / TUNING).exists()
+    return not (folder / MANIFEST).exists() and (begun or (folder / _UNFINISHED).exists())
+
+
 def write_outcome(
     folder: Path,
     record: str,
