@@ -35,12 +35,13 @@ def create(
     from longrank.config import override
     from longrank.models.new import create_folder
     from longrank.networks.model_files import find_model
-    from longrank.storage.workplace import check_apart
+    from longrank.storage.workplace import check_apart, check_outside
     from longrank.types import Notes
 
     options = override({}, assignments or ())
     files = find_model(model)
     check_apart(output, files.path)
+    check_outside(output)
     notes = Notes()
     create_folder(network, files, output, notes, options=options, preset=preset, seed=seed, layers=layers)
     console.show_notes(notes)

@@ -36,9 +36,12 @@ def demo(
     from longrank.cli.inputs import check_decoded
     from longrank.demo.collection import load, write
     from longrank.ranking.settings import default_pipeline
+    from longrank.storage.workplace import check_outside
     from longrank.types import Notes
 
     check_decoded("the query", query)
+    if folder is not None:
+        check_outside(folder)
     notes = Notes()
     collection = load(notes)
     folder = folder or cache_folder() / f"demo-{collection.digest[:12]}"

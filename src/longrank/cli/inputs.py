@@ -9,17 +9,23 @@ from pathlib import Path
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.storage import check_folder, check_writable
-from longrank.storage.workplace import check_apart
+from longrank.storage.workplace import check_apart, check_outside
 
 
-def output_file(output: Path, *inputs: Path | str | None) -> None:
-    """Fail before any work if `output` cannot be written, or is also an input.
+def output_file(output: Path, *inputs: Path | str | None, within: Path | None = None) -> None:
+    """Fail before any work if `output` cannot be written, is also an input, or lies inside a finished folder.
+
+    Args:
+        output: the file to write.
+        inputs: files and folders to read; None and ``""`` do not count.
+        within: a folder that may hold the file although it is finished: the command's own.
 
     Raises:
-        InputError: as `check_apart` and `check_writable`.
+        InputError: as `check_apart`, `check_outside` and `check_writable`.
     """
     check_writable(output)
     check_apart(output, *inputs, *_settings_files(inputs))
+    check_outside(output, within)
 
 
 def _settings_files(inputs: Sequence[Path | str | None]) -> list[str]:
@@ -32,8 +38,8 @@ def _settings_files(inputs: Sequence[Path | str | None]) -> list[str]:
     return [place.partition(":")[2] for place in named if is_store(place)]
 
 
-def plot_file(plot: Path | None, *inputs: Path | str | None) -> None:
-    """Fail before any work if a plot cannot be drawn or written, or is also an input.
+def plot_file(plot: Path | None, *inputs: Path | str | None, within: Path | None = None) -> None:
+    """Fail before any work if a plot cannot be drawn or written, or as `output_file`.
 
     Raises:
         InputError: as `check_plot` and `output_file`.
@@ -43,17 +49,18 @@ def plot_file(plot: Path | None, *inputs: Path | str | None) -> None:
 
     if plot is not None:
         check_plot(plot)
-        output_file(plot, *inputs)
+        output_file(plot, *inputs, within=within)
 
 
 def output_folder(output: Path, *inputs: Path | str | None) -> None:
-    """Fail before any work if the folder `output` cannot be written to, or is also an input.
+    """Fail before any work if the folder `output` cannot be written to, is also an input, or lies in a finished folder.
 
     Raises:
-        InputError: as `check_apart` and `check_folder`.
+        InputError: as `check_apart`, `check_outside` and `check_folder`.
     """
     check_folder(output)
     check_apart(output, *inputs)
+    check_outside(output)
 
 
 def check_decoded(name: str, text: str | None) -> None:

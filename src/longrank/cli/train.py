@@ -76,7 +76,7 @@ def train(
 
     files = () if queries is None or qrels is None else (*places(queries, "queries"), *places(qrels, "qrels"))
     output_folder(output, *files, run, data, folds, score_cache, dev)
-    plot_file(plot, *files, run, folds, score_cache, dev)
+    plot_file(plot, *files, run, folds, score_cache, dev, within=output)
     options = {"only": only or (), "group_by": group_by, "fold_seed": fold_seed, "score_cache": score_cache}
     options |= {"engine": engine, "workers": workers, "resources": resources}
     options |= {"folds": folds_or_number(folds, n_folds), "format": query_format, "field": field}
@@ -118,7 +118,7 @@ def train_passages(
     from longrank.cli.inputs import output_folder, plot_file
 
     output_folder(output, examples, dev)
-    plot_file(plot, examples, dev)
+    plot_file(plot, examples, dev, within=output)
     _train(training, examples, output=output, dev=dev, assignments=assignments, tensorboard=tensorboard, plot=plot)
 
 

@@ -93,7 +93,7 @@ def tune(
     from longrank.verbs.tune import tune as tune_index
 
     choice("--format", format, ["json", *RENDERERS])
-    plot_file(plot)
+    plot_file(plot, within=output)
     notes = Notes()
     with console.progress("tuning", None, "settings") as advance:
         tuning = tune_index(

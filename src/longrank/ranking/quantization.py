@@ -28,6 +28,7 @@ from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.storage import digest_of
 from longrank.storage.folders import atomic_folder
+from longrank.storage.workplace import check_outside
 from longrank.text.segment import make_segmenter
 from longrank.types import Notes, Passage, Query
 
@@ -71,6 +72,7 @@ def quantize_model(
     check_at_least("pairs", pairs, 1)
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise InputError("exists already", path=output, fix="choose another folder")
+    check_outside(output)
     with atomic_folder(output) as work:
         _quantize_model(model, scorer, index, queries, work, pairs=pairs, seed=seed, passages=passages, notes=notes)
 

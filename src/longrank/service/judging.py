@@ -17,7 +17,7 @@ from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.trec import read_qrels, write_qrels
 from longrank.storage import atomic_write
-from longrank.storage.workplace import check_apart, working_on
+from longrank.storage.workplace import check_apart, check_outside, working_on
 from longrank.text.words import readable
 from longrank.types import Notes, Query
 
@@ -178,6 +178,7 @@ def opened_judging(
     if path.name.endswith(".gz"):
         raise InputError("judgments go to a plain file", path=path, fix="use a name without .gz")
     check_apart(path, queries)
+    check_outside(path)
     own = None if queries is not None else path.with_name(f"{path.stem}.queries.jsonl")
     with working_on(path):
         grades = _grades(path, notes)

@@ -17,6 +17,7 @@ from typing import Any
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.small_files import RECORD, read_small
 from longrank.storage.files import atomic_write, check_folder, check_writable, lock, sync_folder
+from longrank.storage.manifests import read_manifest
 
 LOCK = ".lock"
 RESUME = "give the old settings to resume, or choose a new folder"
@@ -39,6 +40,35 @@ def check_apart(output: Path, *inputs: Path | str | None) -> None:
         raise InputError("is also an input and would be overwritten", path=output, fix="choose another output")
     if places.intersection(map(_place, map(str, Path(own).parents))):
         raise InputError("lies inside an input", path=output, fix="choose another output")
+
+
+def check_outside(output: Path | str, but: Path | str | None = None) -> None:
+    """Refuse an output, a file or a folder, that lies inside a finished folder: an index, a model or a result.
+
+    Args:
+        output: the file or folder to write.
+        but: a folder that may hold it: the command's own.
+
+    Raises:
+        InputError: the output lies inside a folder that holds a manifest of LongRank or a model.
+    """
+    own = None if but is None else _place(os.path.realpath(but))
+    for folder in Path(os.path.realpath(output)).parents:
+        if _place(str(folder)) != own and (_is_sealed(folder) or _is_model(folder)):
+            what = f"lies inside {folder}, a finished folder of an index, a model or a result"
+            raise InputError(what, path=output, fix="choose an output outside it")
+
+
+def _is_sealed(folder: Path) -> bool:
+    """Tell whether a folder has a manifest of LongRank; a damaged one does not count."""
+    try:
+        return str(read_manifest(folder).get("format")).startswith("longrank ")
+    except (InputError, IntegrityError):
+        return False
+
+
+def _is_model(folder: Path) -> bool:
+    return (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
 
 
 def _place(path: str) -> object:

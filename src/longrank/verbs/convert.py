@@ -13,7 +13,7 @@ from longrank.networks.loading import loading
 from longrank.networks.model_files import Model, Unconverted, find_model
 from longrank.storage import digest_of, sha256_of
 from longrank.storage.cache import cache_folder
-from longrank.storage.workplace import check_apart, check_own
+from longrank.storage.workplace import check_apart, check_outside, check_own
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def convert(
     if head is not None and head not in FAMILIES:
         raise InputError("unknown head", got=head, fix=suggestion(head, FAMILIES))
     check_own(folder, "conversion", begun=False)
+    check_outside(folder)
     found = find_source(str(source), base)
     check_apart(folder, *found.weights, found.tokenizer, found.config)
     place = found.weights[0].parent

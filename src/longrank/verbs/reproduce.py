@@ -17,7 +17,7 @@ from longrank.reproduction.recipe_files import named
 from longrank.reproduction.run_recipe import recipe_script
 from longrank.reproduction.run_recipes import Reproduction, Tell, run_recipes, tell_notes
 from longrank.reproduction.selection import SelectedRecipe, for_collection, select_recipes
-from longrank.storage.workplace import check_apart
+from longrank.storage.workplace import check_apart, check_outside
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 
@@ -71,6 +71,7 @@ def reproduce(
     folder, notes, tell = Path(output), Notes() if notes is None else notes, tell or _silent
     selected, place = _selected(recipes, collection, models, settings, tell)
     check_apart(folder, *place.sources, *place.queries, *place.qrels, *map(str, (models or {}).values()))
+    check_outside(folder)
     spread = EngineOptions(engine, workers, resources)
     with spread.open() if spread.given else nullcontext() as opened:
         return run_recipes(selected, folder, place, run or run_in_new_process, tell=tell, notes=notes, engine=opened)

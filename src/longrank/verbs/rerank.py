@@ -21,6 +21,7 @@ from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.pipeline import rerank as rerank_run
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings
 from longrank.retrieval.stores import check_no_language, is_store, open_store
+from longrank.storage.workplace import check_outside
 from longrank.types import Notes, Run
 from longrank.verbs.naming import naming_files
 
@@ -97,6 +98,9 @@ def rerank(
     """
     if missing not in ("error", "keep"):
         raise InputError("missing takes error or keep", got=missing, fix=suggestion(missing, ("error", "keep")))
+    for output in (evidence, score_cache):
+        if output is not None:
+            check_outside(output)
     notes = Notes() if notes is None else notes
     queries = read_queries(queries, notes, format=format, field=field)
     first_stage = read_run(run, notes)

@@ -16,6 +16,7 @@ from longrank.engines import Engine, EngineOptions
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.folds import Fold
 from longrank.index import Index
+from longrank.storage.workplace import check_outside
 from longrank.training.run_folder import LOG, MODEL, finished
 from longrank.training.settings import PassageTraining, Training, load_training
 from longrank.types import Notes, Run
@@ -136,6 +137,9 @@ def train(
         >>> trained = longrank.train("parade", index, queries, qrels, run, output="parade", folds=5)
         >>> trained.run, trained.models["s1"]
     """
+    for place in (output, score_cache):
+        if place is not None:
+            check_outside(place)
     notes = Notes() if notes is None else notes
     settings = load_training(training if isinstance(training, Mapping) else str(training), listed(assignments))
     if find_spec("torch") is None or find_spec("transformers") is None:

@@ -32,11 +32,12 @@ def check_own(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
         command: name of the command, for the message.
 
     Raises:
-        InputError: the folder cannot be written to, or holds something else.
+        InputError: the folder cannot be written to, holds something else, or lies inside a finished folder.
     """
     unfinished = folder / _UNFINISHED
     begun = (folder / mark).exists() or (unfinished.exists() and unfinished.read_text(encoding="utf-8") == mark)
     workplace.check_own(folder, f"result of {command}", begun=begun)
+    workplace.check_outside(folder)
 
 
 def left_unfinished(folder: Path) -> bool:

@@ -16,6 +16,7 @@ from longrank.storage.remote.downloads import link_or_copy
 from longrank.storage.remote.store import Seen, Store
 from longrank.storage.temporaries import temporary_folder
 from longrank.storage.transfers import shown
+from longrank.storage.workplace import check_outside
 from longrank.types import Notes
 
 _THREADS = 2  # files sent at a time; the store sends parts of large ones side by side
@@ -38,10 +39,13 @@ def changing(place: Path | str, notes: Notes | None = None, *, anew: bool = Fals
 
     Raises:
         BeingWritten: another process has changed the folder meanwhile, and the store has conditional writes.
+        InputError: with `anew`, a path inside a finished folder.
         InputError, MissingExtra, IntegrityError, LongRankError: as `longrank.storage.remote.local`.
     """
     address = address_of(place)
     if not address:
+        if anew:
+            check_outside(place)
         yield Path(place)
         return
     notes, store = Notes() if notes is None else notes, Store(address)

@@ -1,0 +1,101 @@
+"""No command writes into a finished folder of another command: an index, a model, a result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evidences import evidence, write_evidence
+from longrank.cli.main import main
+from longrank.errors import InputError
+from longrank.index import Index
+from longrank.storage import seal
+from longrank.storage.workplace import check_outside
+
+FINISHED = ("my.index", "model", "checkpoint", "tuned")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with inputs and with finished folders."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs.jsonl").write_text(json.dumps({"doc_id": "d1", "text": "Dogs bark."}) + "\n")
+    (tmp_path / "queries.jsonl").write_text('{"query_id": "q1", "text": "dogs"}\n')
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 2.0 t\n")
+    write_evidence(tmp_path / "e", [[evidence("d1", [1.0], query_id="q1")]])
+    Index.build([("d1", "Dogs bark.")], tmp_path / "my.index")
+    for name, kind in (("model", "model"), ("tuned", "result")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+        seal(tmp_path / name, kind)
+    (tmp_path / "checkpoint").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / "checkpoint" / name).touch()
+    return tmp_path
+
+
+def files(place: Path) -> set[Path]:
+    return set(place.rglob("*"))
+
+
+@pytest.mark.parametrize("folder", FINISHED)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "index docs.jsonl -o {}",
+        "sync docs.jsonl -o {}",
+        "retrieve my.index queries.jsonl -o {}",
+        "retrieve my.index queries.jsonl -o b.run --expanded-queries {}",
+        "rerank my.index queries.jsonl a.run -o {} --pipeline lexical",
+        "rerank my.index queries.jsonl a.run -o b.run --pipeline lexical --evidence {}",
+        "rerank my.index queries.jsonl a.run -o b.run --pipeline lexical --score-cache {}",
+        "aggregate e -o {} --aggregator maxp",
+        "fuse a.run a.run -o {} --method rrf",
+        "tune my.index queries.jsonl qrels.txt -o {} --grid b=0:1:0.5",
+        "weigh qrels.txt a.run e -o {}",
+        "demo --folder {}",
+    ],
+)
+def test_an_output_inside_a_finished_folder_is_refused_in_one_line(
+    place: Path, capsys: pytest.CaptureFixture[str], folder: str, command: str
+) -> None:
+    before = files(place)
+    output = f"{folder}/new"
+    assert main(command.format(output).split()) == 2
+    said = capsys.readouterr().err
+    finished = f"{place / folder}, a finished folder of an index, a model or a result; choose an output outside it"
+    reasons = (finished, *(["an input; choose another output"] if folder in command.split()[1] else []))
+    assert said.startswith("longrank: error: ")
+    assert said.removeprefix("longrank: error: ") in {f"{output}: lies inside {reason}\n" for reason in reasons}
+    assert said.count("\n") == 1
+    assert files(place) == before
+
+
+def test_outputs_deeper_inside_and_through_links_are_refused(place: Path) -> None:
+    (place / "my.index" / "mine" / "deep").mkdir(parents=True)
+    (place / "link").symlink_to(place / "my.index" / "mine")
+    for output in ("my.index/mine/deep/a.run", "link/a.run", place / "link" / "deep" / "new" / "a.run"):
+        with pytest.raises(InputError, match=r"lies inside .*my\.index, a finished folder"):
+            check_outside(output)
+    check_outside(place / "my.index")
+    check_outside("my.index/own.png", "my.index")
+
+
+def test_folders_with_other_manifests_are_no_finished_folders(place: Path) -> None:
+    for name, content in {"site": '{"name": "App", "files": {}}', "broken": "{", "list": "[]"}.items():
+        (place / name).mkdir()
+        (place / name / "manifest.json").write_text(content)
+        check_outside(place / name / "a.run")
+    (place / "settings").mkdir()
+    (place / "settings" / "config.json").write_text("{}")
+    check_outside(place / "settings" / "a.run")
+
+
+def test_a_result_is_replaced_in_its_own_folder_and_plots_may_lie_in_it(place: Path) -> None:
+    command = ["tune", "my.index", "queries.jsonl", "qrels.txt", "-o", "mine", "--workers", "1", "--grid", "b=0:1:0.5"]
+    for _ in range(2):
+        assert main(command) == 0
+    assert main(["index", "docs.jsonl", "-o", "my.index"]) == 0
