@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { WRITE = 1, SHORT = 2, SYNC = 3, RENAME = 4 };
@@ -43,6 +45,21 @@ ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t place)
     if (hits(WRITE, descriptor)) return errno = code, -1;
     if (count > 1 && hits(SHORT, descriptor)) count /= 2;
     return REAL(ssize_t, pwrite64, int, const void *, size_t, off64_t)(descriptor, bytes, count, place);
+}
+
+/* Streams of C++ write large blocks so; half: of the first block. */
+ssize_t writev(int descriptor, const struct iovec *blocks, int n) {
+    if (hits(WRITE, descriptor)) return errno = code, -1;
+    if (n > 0 && blocks[0].iov_len > 1 && hits(SHORT, descriptor))
+        return REAL(ssize_t, write, int, const void *, size_t)(descriptor, blocks[0].iov_base, blocks[0].iov_len / 2);
+    return REAL(ssize_t, writev, int, const struct iovec *, int)(descriptor, blocks, n);
+}
+
+/* Copies of files. */
+ssize_t sendfile64(int to, int from, off64_t *place, size_t count) {
+    if (hits(WRITE, to)) return errno = code, -1;
+    if (count > 1 && hits(SHORT, to)) count /= 2;
+    return REAL(ssize_t, sendfile64, int, int, off64_t *, size_t)(to, from, place, count);
 }
 
 int fsync(int descriptor) {

@@ -42,7 +42,7 @@ ALLOW_UNTRAINED = ("scorer.options.allow_untrained=true",)
 """Assignments that let an untrained document network score."""
 
 _SHIPPED = Path(__file__).parent / "pipelines"
-_OF_SCORERS = ("passages", "select", "stop", "mix", "aggregate")
+_OF_SCORERS = ("passages", "select", "stop", "aggregate")
 
 
 class _Section(BaseModel):
@@ -215,20 +215,11 @@ class PipelineSettings(_Section):
     final: Final = Final()
 
     @model_validator(mode="after")
-    def _check_scorer(self) -> Self:
-        """Refuse settings that only a scorer reads, if there is none."""
-        unread = [f"[{name}]" for name in _OF_SCORERS if name in self.model_fields_set]
-        unread += ["title = true"] * self.title
-        unread += [f"final.{name}" for name in sorted(self.final.model_fields_set - {"depth"})]
-        if self.scorer is None and unread:
-            what = f"{unread[0]} has no effect without [scorer]: the first stage ranks alone"
-            raise InputError(what, fix=f"add [scorer] with a name, such as lexical, or remove {unread[0]}")
-        return self
-
-    @model_validator(mode="after")
     def _check_mix(self) -> Self:
-        if self.mix is None or self.scorer is None:
+        if self.mix is None:
             return self
+        if self.scorer is None:
+            raise InputError("this pipeline has no passage scorer to mix others with", got="mix", fix="remove [mix]")
         if self.stop is not None:
             raise InputError("early stopping allows no mix", got="mix", fix="remove [stop] or [mix]")
         self.mix.of(self.scorer.name)
@@ -256,12 +247,27 @@ def load_pipeline(pipeline: str | Path | PipelineSettings, assignments: Assignme
     """Read a pipeline by its name or from a TOML file, with ``section.key=value`` applied on top.
 
     Raises:
-        InputError: no such name or file, or a setting is unknown or wrong (suggests the nearest).
+        InputError: no such name or file, a setting is unknown or wrong (suggests the nearest), or the file has settings
+            that only a scorer reads, and no scorer. Assignments may be for several pipelines, so they may have such.
     """
     if isinstance(pipeline, PipelineSettings):
-        data = override(pipeline.model_dump(exclude_none=True, exclude_unset=True), assignments)
+        data = override(pipeline.model_dump(exclude_none=True), assignments)
         return validated(PipelineSettings, data, "pipeline")
-    return load_settings(PipelineSettings, "pipeline", _SHIPPED, pipeline, assignments)
+    settings = load_settings(PipelineSettings, "pipeline", _SHIPPED, pipeline, assignments)
+    if settings.scorer is None:
+        _check_unread(load_settings(PipelineSettings, "pipeline", _SHIPPED, pipeline, ()), pipeline)
+    return settings
+
+
+def _check_unread(settings: PipelineSettings, origin: str | Path) -> None:
+    """Refuse settings of a file without a scorer that only a scorer reads."""
+    unread = [f"[{name}]" for name in _OF_SCORERS if name in settings.model_fields_set]
+    unread += ["title = true"] * settings.title
+    unread += [f"final.{name}" for name in sorted(settings.final.model_fields_set - {"depth"})]
+    if settings.scorer is None and unread:
+        what = f"{unread[0]} has no effect without [scorer]: the first stage ranks alone"
+        fix = f"add [scorer] with a name, such as lexical, or remove {unread[0]}"
+        raise InputError(what, path=origin, fix=fix)
 
 
 class PipelineOverview(NamedTuple):

@@ -119,6 +119,6 @@ def test_a_damaged_row_is_refused_by_the_files_name(tmp_path: Path) -> None:
         changed = bytes([value[0] ^ 1]) + value[1:]
         file.execute("UPDATE entries SET value = ? WHERE value = ?", (changed, value))
     file.close()
-    with pytest.raises(IntegrityError, match=r"cache: damaged; delete it"):
+    with pytest.raises(IntegrityError, match=r"cache: damaged; name another file"):
         scorer(folder, tmp_path / "cache").score(TASKS)
     assert np.isfinite(scorer(folder, None).score(TASKS)[0].scores).all()

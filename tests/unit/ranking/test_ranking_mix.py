@@ -206,7 +206,7 @@ def test_a_passage_that_any_scorer_cuts_is_counted(index: Index) -> None:
     [
         ("parade-avg", ["mix.lexical=0.5"], "document network cannot be mixed"),
         ("lexical", [MIX, "stop.calibration=stop.json"], "early stopping allows no mix"),
-        ("bm25", [MIX], "\\[mix\\] has no effect without \\[scorer\\]"),
+        ("bm25", [MIX], "no passage scorer to mix"),
         ("lexical", ["mix.lexical=0.5"], "main scorer has the rest"),
         ("lexical", ["mix.countin=0.5"], "did you mean 'counting'"),
         ("lexical", ["mix.counting=-0.1"], "between 0 and 1"),

@@ -142,7 +142,6 @@ def test_a_file_of_ones_own_is_a_pipeline(tmp_path: Path) -> None:
         ("[passages]", "[passages]"),
         ('[select]\nname = "first"', "[select]"),
         ('[stop]\ncalibration = "stop.json"', "[stop]"),
-        ("[mix]\nlexical = 0.5", "[mix]"),
         ('[aggregate]\nname = "sump"', "[aggregate]"),
         ("title = true", "title = true"),
         ("[final]\ninterpolate = 0.3", "final.interpolate"),
@@ -162,6 +161,10 @@ def test_settings_of_a_pipeline_without_a_scorer_can_be_loaded_again(tmp_path: P
     settings = load_pipeline(tmp_path / "mine.toml")
     assert load_pipeline(settings) == settings
     assert load_pipeline(settings, ["scorer.name=lexical"]).final.depth == 7
+
+
+def test_assignments_for_several_pipelines_may_have_settings_of_a_scorer() -> None:
+    assert load_pipeline("bm25", ["passages.preset=sentences", "final.interpolate=0.5"]).scorer is None
 
 
 def test_a_fault_in_an_entry_of_a_pipeline_file_names_the_file(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_a_score_whose_bits_have_changed_is_an_integrity_error(tmp_path: Path) -
     for change in (b"\x00\x00\x00\x40\x00\x00\x00\x00\x00", b"", b"long" * 9):
         with closing(sqlite3.connect(tmp_path / "c")) as file, file:
             file.execute("UPDATE entries SET value = ?", (change,))
-        with pytest.raises(IntegrityError, match="c: damaged; delete it"):
+        with pytest.raises(IntegrityError, match="c: damaged; name another file"):
             cache.score([task("q", ["a"])])
 
 
