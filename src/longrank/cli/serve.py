@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,8 +15,8 @@ import typer
 from longrank.cli import console
 from longrank.cli.judging import JudgingOptions, JudgmentsFile, PoolDepth, PoolSeed, TopicsFile, check_judging, opened
 from longrank.cli.options import Convert
+from longrank.cli.serve_settings import KEY, check_writable, key_of, server_settings
 from longrank.errors import InputError, MissingExtra
-from longrank.small_files import MIB, read_small
 
 if TYPE_CHECKING:
     from longrank.index.stamps import Stamp
@@ -27,9 +25,7 @@ if TYPE_CHECKING:
     from longrank.service.settings import ServiceSettings
     from longrank.types import Notes
 
-_KEY = "LONGRANK_API_KEY"
 _MORE = ("lexical", "bm25")  # pipelines that are always served with an index
-_HOST_NAME = re.compile(r"\*|[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
 def serve(
@@ -56,7 +52,7 @@ def serve(
         int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port. [default: 8330]")
     ] = None,
     key_file: Annotated[
-        Path | None, typer.Option(help=f"File with the key that clients must send. [default: ${_KEY}, if set]")
+        Path | None, typer.Option(help=f"File with the key that clients must send. [default: ${KEY}, if set]")
     ] = None,
     allow_host: Annotated[
         list[str] | None,
@@ -138,7 +134,7 @@ def serve(
     options: dict[str, Any] = {
         "host": host,
         "port": port,
-        "key": _key(key_file),
+        "key": key_of(key_file),
         "max_requests": max_requests,
         "max_tokens": max_tokens,
         "max_body_bytes": max_body,
@@ -148,12 +144,12 @@ def serve(
         "writable": writable,
     }
     if writable:
-        _check_writable(options["key"], index)
+        check_writable(options["key"], index)
     judging = JudgingOptions(judgments, topics, pool, seed)
-    check_judging(judging, options["key"], index, _KEY)
+    check_judging(judging, options["key"], index, KEY)
     if files is not None and not files.is_dir():
         raise InputError("--files takes a folder", got=str(files))
-    settings = _settings({name: value for name, value in options.items() if value is not None}, allow_host or ())
+    settings = server_settings({name: value for name, value in options.items() if value is not None}, allow_host or ())
     check_exposure(settings, insecure=insecure)
     if convert and model is not None:
         from longrank.verbs.convert import converted
@@ -178,54 +174,6 @@ def serve(
         sys.stderr.flush()
         os._exit(code)
     return code
-
-
-def _check_writable(key: str | None, index: Path | None) -> None:
-    from longrank.storage import check_folder
-    from longrank.storage.remote import address_of
-
-    if index is None:
-        raise InputError("--writable needs an index", fix="leave out --rerank-only, and give INDEX")
-    if key is None:
-        raise InputError("--writable needs a key", fix=f"give --key-file FILE, or set ${_KEY}")
-    if address_of(index):
-        raise InputError("--writable needs an index in a local folder", got=str(index))
-    check_folder(index)
-
-
-def _settings(options: dict[str, Any], allowed: Sequence[str]) -> ServiceSettings:
-    """Return the limits, and the host names that clients may use: localhost, `host`, and `allowed`.
-
-    Raises:
-        InputError: `allowed` has something other than names.
-    """
-    from longrank.service.settings import ServiceSettings
-
-    for name in allowed:
-        if not _HOST_NAME.fullmatch(name):
-            raise InputError("--allow-host takes a name without scheme and port, or *", got=name)
-    settings = ServiceSettings(**options)
-    settings = replace(settings, drain=max(settings.drain, settings.deadline))  # a shutdown keeps the deadlines
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    names = [*(() if host in ("0.0.0.0", "[::]") else (host,)), *allowed]  # noqa: S104 - these name no host
-    return replace(settings, allowed_hosts=(*settings.allowed_hosts, *(name.lower() for name in names)))
-
-
-def _key(file: Path | None) -> str | None:
-    """Return the key from the file or the environment; errors never show it.
-
-    Raises:
-        InputError: the key is empty, or a header cannot hold it.
-    """
-    from longrank.service.settings import is_key
-
-    if file is None and _KEY not in os.environ:
-        return None
-    key = os.environ[_KEY] if file is None else read_small(file, MIB, "keys").decode("utf-8", "replace").rstrip("\r\n")
-    if not is_key(key):
-        fault = "the key must be visible ASCII characters without blanks"
-        raise InputError(fault, path=file) if file else InputError(fault, fix=f"see ${_KEY}")
-    return key
 
 
 def _engine(
