@@ -56,8 +56,11 @@ class Crew:
         for _ in first:
             self._hire()
         ahead: list[tuple[int, Any]] = []
+        found: list[tuple[int, Any]] = []
         while self._assign(tasks, ahead, n_actors) or self._doing:
-            yield from self._finished()
+            yield from found  # the caller works on results while the actors have tasks
+            found = list(self._finished())
+        yield from found
 
     def dismiss(self) -> None:
         """End all actors."""

@@ -71,31 +71,37 @@ class Local:
             yield from _shared_out(numbered, pipes)
 
 
-def _drained(tasks: list[T]) -> Iterator[T]:
-    """Yield the tasks and drop them from the list, since a task may be large."""
-    while tasks:
-        yield tasks.pop(0)
+def _drained(items: list[T]) -> Iterator[T]:
+    """Yield tasks or answers and drop them from the list, since they may be large."""
+    while items:
+        yield items.pop(0)
 
 
 def _shared_out(tasks: _Numbered[Any], pipes: Sequence[_Pipe]) -> _Numbered[Any]:
-    idle, busy = list(pipes), dict[_Pipe, int]()
+    idle, busy, done = list(pipes), dict[_Pipe, int](), list[tuple[int, Any]]()
     for number, task in tasks:
         while not idle or is_far_ahead(number, busy.values(), len(pipes)):
+            yield from _results(done)  # not before: the caller works on results while all processes have a task
             ready = list(wait(busy))
-            yield from ((busy.pop(pipe), _received(pipe)) for pipe in ready)
+            done += ((busy.pop(pipe), _received(pipe)) for pipe in ready)
             idle += ready
         pipe = idle.pop()
         with _noticing_death():
             pipe.send(task)
         busy[pipe] = number
+    yield from _results(done)
     while busy:
-        yield from ((busy.pop(pipe), _received(pipe)) for pipe in wait(busy))
+        done += ((busy.pop(pipe), _received(pipe)) for pipe in wait(busy))
+        yield from _results(done)
+
+
+def _results(answers: list[tuple[int, Any]]) -> _Numbered[Any]:
+    return ((number, result(answered)) for number, answered in _drained(answers))
 
 
 def _received(pipe: _Pipe) -> Any:
     with _noticing_death():
-        answered = pipe.recv()
-    return result(answered)
+        return pipe.recv()
 
 
 @contextmanager

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from longrank.engines import Engine, in_order, opening_here
 from longrank.index import Index
@@ -16,6 +19,14 @@ from longrank.storage.remote import address_of
 from longrank.types import Notes, Query, Ranking
 
 _BLOCK = 64  # queries
+
+
+class _Packed(NamedTuple):
+    """A ranking as it travels: an array takes a small part of the time of as many numbers."""
+
+    query_id: str
+    doc_ids: Sequence[str]
+    scores: NDArray[np.float64]
 
 
 @dataclass
@@ -42,13 +53,14 @@ class Search:
         source = self.source.open() if isinstance(self.source, SharedIndex) else self.source
         return open_retriever(source, self.stage, notes=notes, filter=self.filter)
 
-    def __call__(self, queries: Sequence[Query]) -> tuple[list[Ranking], Notes]:
+    def __call__(self, queries: Sequence[Query]) -> tuple[list[_Packed], Notes]:
         """Return the ranking of each query of a block, and the remarks on it."""
         if self._opened is None:
             with opening_here():
                 self._opened = self.open(Notes())
         notes = Notes()
-        return list(retrieve_all(self._opened.noting(notes), queries, self.k, self.threads)), notes
+        found = retrieve_all(self._opened.noting(notes), queries, self.k, self.threads)
+        return [_Packed(query_id, doc_ids, np.array(scores)) for query_id, doc_ids, scores in found], notes
 
 
 def _shared(source: Index | SharedIndex | Path | str) -> SharedIndex | Path | str:
@@ -69,4 +81,5 @@ def answers_by(engine: Engine, search: Search, queries: Sequence[Query], notes: 
     blocks = (queries[first : first + _BLOCK] for first in range(0, len(queries), _BLOCK))
     for rankings, made in in_order(engine.each(search, blocks)):
         notes.merge(made)
-        yield from rankings
+        for query_id, doc_ids, scores in rankings:
+            yield Ranking(query_id, doc_ids, scores.tolist())
