@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from longrank.ranking import known_passages
 from longrank.ranking.known_passages import KnownPassages
+from longrank.storage.kept import ENTRY_BYTES
 from longrank.text.segment import make_segmenter
 from longrank.types import Document, Segmentation
 
@@ -43,7 +44,7 @@ def test_a_document_that_differs_in_anything_is_split_again() -> None:
 
 
 def test_passages_used_longest_ago_are_forgotten(monkeypatch) -> None:
-    monkeypatch.setattr(known_passages, "_KEPT_BYTES", 2 * 2 * 3 * 4)  # two documents of two passages
+    monkeypatch.setattr(known_passages, "_KEPT_BYTES", 2 * (2 * 3 * 4 + ENTRY_BYTES))  # two documents of two passages
     counting = Counting()
     known = KnownPassages(counting)
     for doc_id in "abab":
