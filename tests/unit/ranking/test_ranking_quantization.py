@@ -13,7 +13,7 @@ import pytest
 from exports import cache_in, needs
 from fakes import documents, index_of, queries
 from longrank.cli.main import main
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index import Index
 from longrank.networks.model_files import find_model
 from longrank.ranking.quantization import calibration_tasks, quantize_model
@@ -194,3 +194,19 @@ def test_the_command_writes_a_model_that_rerank_reads(
     (model / "openvino-int8" / "encoder.bin").write_bytes(b"")
     assert main([*rerank, "-o", str(tmp_path / "no.run"), "--model", str(model), *options]) == 3
     assert [path.name for path in (tmp_path / "cache" / "longrank" / "exports").iterdir()] != []
+
+
+@needs("openvino")
+def test_a_full_disk_is_named_while_a_graph_is_written_and_leaves_no_folder(
+    tmp_path: Path, bert: str, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longrank.networks.backends.openvino_runtime import openvino
+
+    def full(network: object, path: str, **options: object) -> None:
+        raise RuntimeError("basic_ios::clear: iostream error")  # OpenVINO's words for no space left
+
+    with monkeypatch.context() as patch:
+        patch.setattr(openvino(), "save_model", full)
+        with pytest.raises(LongRankError, match=r"cannot write .*encoder\.xml: basic_ios::clear"):
+            quantize_model(bert, "cross-encoder", index, queries(5), tmp_path / "int8", pairs=12, notes=Notes())
+    assert list(tmp_path.iterdir()) == []

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.errors import LongRankError, first_line
 from longrank.networks.backends import Inputs, Run
 
 NAME = "encoder.xml"  # and encoder.bin
@@ -31,7 +32,19 @@ def export(network: Any, example: dict[str, Any], folder: Path) -> None:
     """Write the graph of a torch module whose inputs are [B, L]."""
     ov = openvino()
     graph = ov.convert_model(network, example_input=example)
-    ov.save_model(graph, str(folder / NAME), compress_to_fp16=False)
+    save(graph, folder / NAME)
+
+
+def save(graph: Any, path: Path) -> None:
+    """Write a graph in float32, and its weights beside it.
+
+    Raises:
+        LongRankError: writing failed (no space left, ...); names the file.
+    """
+    try:
+        openvino().save_model(graph, str(path), compress_to_fp16=False)
+    except RuntimeError as error:  # OpenVINO's only error
+        raise LongRankError(f"cannot write {path}: {first_line(error)}") from error
 
 
 def load(folder: Path, bf16: bool) -> Run:

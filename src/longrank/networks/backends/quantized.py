@@ -23,7 +23,7 @@ from typing import Any
 
 from longrank.errors import InputError
 from longrank.networks.backends import Inputs
-from longrank.networks.backends.openvino_runtime import NAME, openvino
+from longrank.networks.backends.openvino_runtime import NAME, openvino, save
 from longrank.networks.model_files import SUFFIXES, Model
 from longrank.storage import MANIFEST, atomic_write, verify, write_manifest
 
@@ -66,7 +66,7 @@ def write_quantized(
     network = quantize(ov.Core().read_model(str(graph / NAME)), batches)
     for n, node in enumerate(network.get_ordered_ops()):
         node.set_friendly_name(f"{node.get_type_name()}_{n}")  # OpenVINO's names count all nodes of the process
-    ov.save_model(network, str(folder / _GRAPH / NAME), compress_to_fp16=False)
+    save(network, folder / _GRAPH / NAME)
     with atomic_write(folder / RECORD, "w") as stream:
         stream.write(json.dumps(record, indent=1) + "\n")
     write_manifest(folder, {"format": "longrank quantized model"})
