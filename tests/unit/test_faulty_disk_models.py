@@ -100,3 +100,21 @@ def test_a_converted_model_is_absent_or_whole(disk: FailingDisk, models: Path, s
     for outcome in outcomes:
         check(outcome, first)
         assert outcome["check"] == (0 if "new/manifest.json" in outcome["left"] else 2), outcome
+
+
+@pytest.mark.parametrize("step", [40])
+def test_a_quantised_model_is_absent_or_whole(
+    disk: FailingDisk, models: Path, step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library in ("openvino", "nncf"):
+        pytest.importorskip(library)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # the float32 graph is exported once
+    Index.build([(one["doc_id"], one["text"]) for one in DOCUMENTS], disk.before / "i")
+    (disk.before / "q.jsonl").write_text('{"query_id": "q", "text": "the king"}\n')
+    command = f"quantize {models}/pair i q.jsonl -o new --pairs 3 --passages windows"
+    first, outcomes = disk.outcomes(command, step, check="check new")
+    assert any(path.endswith(".bin") for path in first["after"])
+    for outcome in outcomes:
+        assert outcome["exit"] or outcome["left"] == first["after"], outcome
+        check(outcome, first)
+        assert outcome["check"] == (0 if "new/manifest.json" in outcome["left"] else 2), outcome
