@@ -17,7 +17,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: demo test test-slow test-ray test-base test-spacy test-clients test-vector-stores lint fuzz soak audit model docs bench clean
+.PHONY: demo test test-slow test-ray test-base test-spacy test-clients test-vector-stores test-object-stores lint fuzz soak audit model docs bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -70,6 +70,11 @@ test-clients: $(VENV)/.test $(patsubst tests/clients/%.txt,.venv-clients-%/.inst
 test-vector-stores: $(VENV)/.test
 	$(BIN)/pip install -q 'lancedb>=0.40' 'chromadb>=1.5'
 	$(BIN)/python -m pytest -q tests/docs/test_vector_stores_page.py
+
+# gs:// and az:// by servers that stand in for Google and Azure; Azure's, Azurite, comes from npm: npm install -g azurite
+test-object-stores: $(VENV)/.test
+	$(BIN)/pip install -q gcsfs adlfs 'gcp-storage-emulator>=2026.7'
+	$(BIN)/python -m pytest -q -rs tests/unit/index/test_index_other_stores.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff format --check src tests benchmarks docs examples

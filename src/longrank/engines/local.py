@@ -83,15 +83,15 @@ def _shared_out(tasks: _Numbered[Any], pipes: Sequence[_Pipe]) -> _Numbered[Any]
         while not idle or is_far_ahead(number, busy.values(), len(pipes)):
             yield from _results(done)  # not before: the caller works on results while all processes have a task
             ready = list(wait(busy))
-            done += ((busy.pop(pipe), _received(pipe)) for pipe in ready)
+            done += (_received(pipe, busy.pop(pipe)) for pipe in ready)
             idle += ready
         pipe = idle.pop()
-        with _noticing_death():
+        with _noticing_death(number):
             pipe.send(task)
         busy[pipe] = number
     yield from _results(done)
     while busy:
-        done += ((busy.pop(pipe), _received(pipe)) for pipe in wait(busy))
+        done += (_received(pipe, busy.pop(pipe)) for pipe in wait(busy))
         yield from _results(done)
 
 
@@ -99,17 +99,18 @@ def _results(answers: list[tuple[int, Any]]) -> _Numbered[Any]:
     return ((number, result(answered)) for number, answered in _drained(answers))
 
 
-def _received(pipe: _Pipe) -> Any:
-    with _noticing_death():
-        return pipe.recv()
+def _received(pipe: _Pipe, number: int) -> tuple[int, Any]:
+    with _noticing_death(number):
+        return number, pipe.recv()
 
 
 @contextmanager
-def _noticing_death() -> Iterator[None]:
+def _noticing_death(number: int) -> Iterator[None]:
     try:
         yield
     except (EOFError, OSError):
-        raise LongRankError("a worker process was killed, perhaps for lack of memory; try --workers 1") from None
+        what = f"a worker process was killed at block {number}, perhaps for lack of memory"
+        raise LongRankError(f"{what}; use fewer --workers or smaller batches") from None
 
 
 @contextmanager

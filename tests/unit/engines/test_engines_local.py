@@ -27,7 +27,9 @@ def test_an_error_of_a_task_is_raised_here(workers: int) -> None:
 
 
 def test_a_killed_process_is_an_error_not_an_endless_wait() -> None:
-    with pytest.raises(LongRankError, match="a worker process was killed"):
+    with pytest.raises(
+        LongRankError, match=r"a worker process was killed at block [01], perhaps for lack of memory; use fewer"
+    ):
         list(Local(2).each(signal.raise_signal, [signal.SIGKILL] * 3))
 
 

@@ -92,8 +92,11 @@ class Store:
             advance(value - done)
             done = value
 
-        with self._telling():
-            self._files.put_file(str(path), self._path(name), callback=Callback(hooks={"count": count}))
+        try:
+            with self._telling():
+                self._files.put_file(str(path), self._path(name), callback=Callback(hooks={"count": count}))
+        except FileNotFoundError as error:  # of the bucket, whatever its words are: an object need not be there
+            raise self._fault(error) from error
 
     def replace(self, name: str, content: bytes, before: Seen) -> None:
         """Write an object in one step, if it is still as it was seen.
