@@ -44,8 +44,8 @@ test: $(VENV)/.test
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m slow
 
-# Workers, nodes, drivers and replicas of a Ray cluster of this machine, killed KILLS times each (folds and recipes: KILLS / 5): an hour or
-# more; at a load of 20 on two cores, two minutes for each kill.
+# Workers, nodes, drivers and replicas of a Ray cluster of this machine, killed KILLS times each (folds: KILLS / 5): an hour or more;
+# at a load of 20 on two cores, two minutes for each kill.
 KILLS ?= 30
 test-ray: $(VENV)/.test
 	KILLS=$(KILLS) $(BIN)/python -m pytest -q -m 'slow or not slow' tests/unit/engines

@@ -5,69 +5,80 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+import killable
 from longrank.index import Index, verify_index
 
 pytest.importorskip("ray", reason="needs the extra ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200)]
 KILLS = int(os.environ.get("KILLS", "30"))
+FEW = max(3, KILLS // 5)
+"""Of work whose workers take long to be ready again."""
 
-WORK = """
-import os, sys
-os.fsync = lambda descriptor: None
-import longrank
-from longrank.engines import open_engine
-from longrank.formats.trec import write_run
-from longrank.index import Index, batches
-from longrank.retrieval import blocks
-batches._CHARS, blocks._BLOCK = 20000, 8
-folder, address = sys.argv[1:]
-words = [f"w{n % 97} w{n % 89} dogs bark " * 10 for n in range(2000)]
-queries = {f"q{n}": f"w{n % 97} w{n % 53} dogs" for n in range(160)}
-with open_engine(f"ray={address}", workers=3) if address else open_engine("local") as engine:
-    documents = [(f"d{n:04d}", text) for n, text in enumerate(words)]
-    index = Index.build(documents, f"{folder}/index", shards=3, engine=engine)
-    run = longrank.retrieve(index, queries, k=20, engine=engine)
-    write_run(run, f"{folder}/first.run")
-    settings = {"final.block_queries": 4}
-    evidence = f"{folder}/evidence"
-    run = longrank.rerank(
-        index, queries, run, pipeline="lexical", depth=20, evidence=evidence, assignments=settings, engine=engine
-    )
-    write_run(run, f"{folder}/last.run")
-"""
+
+class Kills(NamedTuple):
+    """How a work is killed: number of kills, and the seconds between two, from and to."""
+
+    number: int
+    pause: tuple[float, float]
+
+
+BY_WORK = {
+    "shards and runs": Kills(KILLS, (2, 8)),
+    "folds": Kills(FEW, (5, 20)),
+}
+assert BY_WORK.keys() == killable.WORKS.keys()
+
+
+class Work(NamedTuple):
+    """A work, a folder with what it reads, and the files after it was done by one process."""
+
+    name: str
+    inputs: Path
+    expected: dict[str, bytes]
+
+    def start(self, folder: Path, address: str = "") -> subprocess.Popen[bytes]:
+        """Begin or resume it in a folder."""
+        if not folder.exists():
+            shutil.copytree(self.inputs, folder)
+        command = [sys.executable, killable.__file__, self.name, address]
+        return subprocess.Popen(command, cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"}, start_new_session=True)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
+    """Return every file but locks."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(files)}
 
 
-def work(folder: Path, address: str = "") -> subprocess.Popen[bytes]:
-    folder.mkdir(exist_ok=True)
-    return subprocess.Popen([sys.executable, "-c", WORK, str(folder), address], start_new_session=True)
-
-
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    folder = tmp_path_factory.mktemp("local")
-    assert work(folder).wait() == 0
-    return contents(folder)
+@pytest.fixture(scope="module", params=BY_WORK)
+def work(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Work:
+    name = request.param
+    if name == "folds":
+        pytest.importorskip("torch", reason="needs the extra neural")
+    inputs = tmp_path_factory.mktemp("inputs")
+    killable.prepare(name, inputs)
+    here = tmp_path_factory.mktemp("local") / "here"
+    assert Work(name, inputs, {}).start(here).wait() == 0
+    return Work(name, inputs, contents(here))
 
 
 @pytest.fixture
-def cluster() -> Iterator[object]:
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     """Three nodes of one CPU; the head has none to lose."""
     from ray.cluster_utils import Cluster
 
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # beside other work, workers would take minutes to be ready
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 200 << 20})
     for _ in range(3):
         add_node(made)
@@ -106,26 +117,28 @@ def disturb(cluster: object, rng: random.Random) -> str:
     return "node"
 
 
-def test_killed_workers_and_nodes_change_no_byte(tmp_path: Path, cluster, expected: dict[str, bytes]) -> None:
-    rng, kills, number = random.Random(KILLS), [], 0
-    while len(kills) < KILLS:
+def test_killed_workers_and_nodes_change_no_byte(tmp_path: Path, cluster, work: Work) -> None:
+    rng, number, how = random.Random(KILLS), 0, BY_WORK[work.name]
+    kills: list[str] = []
+    while len(kills) < how.number:
         folder, number = tmp_path / str(number), number + 1
-        process = work(folder, cluster.address)
+        process = work.start(folder, cluster.address)
         while process.poll() is None:
-            time.sleep(rng.uniform(2, 8))
-            if process.poll() is None and len(kills) < KILLS:
+            time.sleep(rng.uniform(*how.pause))
+            if process.poll() is None and len(kills) < how.number:
                 kills.append(disturb(cluster, rng))
         assert process.returncode == 0, kills
-        assert contents(folder) == expected
-    print(json.dumps({"kills": kills, "runs": number}))
+        assert contents(folder) == work.expected
+    print(json.dumps({"work": work.name, "kills": kills, "runs": number}))
 
 
-def test_a_killed_driver_resumes_with_the_same_bytes(tmp_path: Path, cluster, expected: dict[str, bytes]) -> None:
-    rng, kills = random.Random(KILLS), 0
+@pytest.mark.parametrize("work", ["shards and runs"], indirect=True)
+def test_a_killed_driver_resumes_with_the_same_bytes(tmp_path: Path, cluster, work: Work) -> None:
+    rng, kills, number = random.Random(KILLS), 0, 0
     while kills < KILLS:
-        folder = tmp_path / str(kills)
+        folder, number = tmp_path / str(number), number + 1
         while True:
-            process = work(folder, cluster.address)
+            process = work.start(folder, cluster.address)
             try:
                 process.wait(rng.uniform(5, 40) if kills < KILLS else None)
             except subprocess.TimeoutExpired:
@@ -138,4 +151,5 @@ def test_a_killed_driver_resumes_with_the_same_bytes(tmp_path: Path, cluster, ex
                 continue
             assert process.returncode == 0
             break
-        assert contents(folder) == expected
+        assert contents(folder) == work.expected
+    print(json.dumps({"work": work.name, "drivers killed": kills, "runs": number}))
