@@ -45,7 +45,7 @@ test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m slow
 
 # Workers, nodes, drivers and replicas of a Ray cluster of this machine, killed KILLS times each (folds: KILLS / 5): an hour or more;
-# at a load of 20 on two cores, two minutes for each kill.
+# at a load of 8 to 19 on two cores, two minutes for each kill.
 KILLS ?= 30
 test-ray: $(VENV)/.test
 	KILLS=$(KILLS) $(BIN)/python -m pytest -q -m 'slow or not slow' tests/unit/engines
