@@ -94,6 +94,13 @@ def test_folders_with_other_manifests_are_no_finished_folders(place: Path) -> No
     check_outside(place / "settings" / "a.run")
 
 
+def test_commands_of_a_recipe_write_again_into_its_finished_folder(place: Path) -> None:
+    (place / "table").mkdir()
+    (place / "table" / "results.json").touch()
+    seal(place / "table", "reproduction")
+    check_outside(place / "table" / "first.run")
+
+
 def test_a_result_is_replaced_in_its_own_folder_and_plots_may_lie_in_it(place: Path) -> None:
     command = ["tune", "my.index", "queries.jsonl", "qrels.txt", "-o", "mine", "--workers", "1", "--grid", "b=0:1:0.5"]
     for _ in range(2):

@@ -60,11 +60,15 @@ def check_outside(output: Path | str, but: Path | str | None = None) -> None:
 
 
 def _is_sealed(folder: Path) -> bool:
-    """Tell whether a folder has a manifest of LongRank; a damaged one does not count."""
+    """Tell whether a folder has a manifest of LongRank; a damaged one does not count.
+
+    The folder of a reproduction does not count either: the commands of its recipe write into it, again if need be.
+    """
     try:
-        return str(read_manifest(folder).get("format")).startswith("longrank ")
+        kind = str(read_manifest(folder).get("format"))
     except (InputError, IntegrityError):
         return False
+    return kind.startswith("longrank ") and kind != "longrank reproduction"
 
 
 def _is_model(folder: Path) -> bool:
