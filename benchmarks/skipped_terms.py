@@ -87,7 +87,7 @@ def times(bm25: BM25, queries: list[Query], k: int, rounds: int) -> dict[str, fl
         for query in queries:
             bm25.search(query, k)
             for way, skip in enumerate(WAYS.values()):
-                windows._may_skip = rule if skip is None else lambda *_, skip=skip: skip  # type: ignore[method-assign, misc]
+                windows._may_skip = rule if skip is None else lambda n_terms, *_, skip=skip: np.full(len(n_terms), skip)  # type: ignore[method-assign, misc]
                 start = time.process_time()
                 bm25.search(query, k)
                 taken[number, way] += 1000 * (time.process_time() - start)

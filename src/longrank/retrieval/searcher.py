@@ -121,9 +121,9 @@ class Searcher(Noting, ABC):
         """
 
     @property
-    @abstractmethod
-    def _windows(self) -> Windows:
-        """The documents, prepared for the model."""
+    def _windows(self) -> Windows | None:
+        """The documents, prepared for a model that searches packed postings; else None."""
+        return None
 
     def _packed_weights(self, query: WeightedTerms) -> NDArray[np.floating]:
         """Return the weights for `_windows`."""
@@ -172,15 +172,13 @@ class Searcher(Noting, ABC):
 
     def _best(self, queries: Sequence[WeightedTerms], k: int) -> Iterator[Hits]:
         """Yield the best documents for each query of at least one term; the same, but faster, for packed postings."""
-        packed = [
-            PackedQuery(postings, self._packed_weights(query))
-            for query in queries
-            if (postings := query.found.packed) is not None
-        ]
-        if len(packed) < len(queries):
+        windows, postings = self._windows, [query.found.packed for query in queries]
+        packed = [terms for terms in postings if terms is not None]
+        if windows is None or len(packed) < len(queries):
             yield from (self._exhaustive(query, k) for query in queries)
             return
-        for slots, scores in self._windows.search(packed, k, self.ties == "doc_id", self._excluded):
+        prepared = list(map(PackedQuery, packed, map(self._packed_weights, queries)))
+        for slots, scores in windows.search(prepared, k, self.ties == "doc_id", self._excluded):
             yield Hits(self._slots.numbers(slots), scores)
 
     def _exhaustive(self, query: WeightedTerms, k: int) -> Hits:

@@ -62,7 +62,7 @@ class Journal:
                 stream.write(_header_line(header))
         begun = _begun(path, header.get("format"), kind)
         fix = "give the old settings to resume, or choose another output"
-        refuse_changed(path, begun, json.loads(json.dumps(header)), fix)
+        refuse_changed(path, begun, json.loads(json.dumps(header, sort_keys=True)), fix)
         self.n_committed, self.n_marks, end = _scan(path)
         self._stream: BinaryIO = path.open("r+b")
         self._stream.truncate(end)
