@@ -106,3 +106,9 @@ def test_a_result_is_replaced_in_its_own_folder_and_plots_may_lie_in_it(place: P
     for _ in range(2):
         assert main(command) == 0
     assert main(["index", "docs.jsonl", "-o", "my.index"]) == 0
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 300 + "/run"])
+def test_a_name_that_no_file_can_have_is_one_line(place: Path, name: str) -> None:
+    with pytest.raises(InputError, match="cannot be written"):
+        check_outside(place / name)

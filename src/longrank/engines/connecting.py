@@ -69,7 +69,7 @@ def _check_answers(address: str) -> None:
         return
     try:
         socket.create_connection((match[1], int(match[2])), timeout=_SECONDS_TO_ANSWER).close()
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, ValueError) as error:  # ValueError: no name of a host
         cause = getattr(error, "strerror", None) or line_of(error)
         raise _refused(address, f"nobody answers there: {cause}") from error
 

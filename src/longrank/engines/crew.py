@@ -19,6 +19,7 @@ from longrank.errors import InputError, LongRankError
 
 _MOST_KILLS = 5  # of actors at the same task, or of actors one after another before they are ready
 _PATIENCE = 20.0  # seconds without an actor, until the cluster is asked for its room
+_ROUNDING = 1e-6  # of sums of parts of a resource; Ray counts in 1e-4
 _SECONDS_TO_START = 900.0  # of an actor, while nothing else is in work; a busy machine may take minutes
 _MORE_MEMORY = (
     "use smaller batches or fewer --workers, or reserve more for each, for example --resources CPU=1,memory=8e9"
@@ -158,4 +159,4 @@ class Crew:
         """Say whether the cluster's resources are free, or held for the actors that are starting here."""
         total, free, starting = self._ray.cluster_resources(), self._ray.available_resources(), len(self._starting)
         held = {name: total.get(name, 0.0) - free.get(name, 0.0) for name in self._resources}
-        return all(held[name] <= amount * starting for name, amount in self._resources.items())
+        return all(held[name] <= amount * starting + _ROUNDING for name, amount in self._resources.items())

@@ -78,7 +78,16 @@ def _drained(items: list[T]) -> Iterator[T]:
 
 
 def _shared_out(tasks: _Numbered[Any], pipes: Sequence[_Pipe]) -> _Numbered[Any]:
-    idle, busy, done = list(pipes), dict[_Pipe, int](), list[tuple[int, Any]]()
+    done: list[tuple[int, Any]] = []
+    try:
+        yield from _worked_off(tasks, pipes, done)
+    except Exception:
+        yield from _results(done)  # what is finished is not lost
+        raise
+
+
+def _worked_off(tasks: _Numbered[Any], pipes: Sequence[_Pipe], done: list[tuple[int, Any]]) -> _Numbered[Any]:
+    idle, busy = list(pipes), dict[_Pipe, int]()
     for number, task in tasks:
         while not idle or is_far_ahead(number, busy.values(), len(pipes)):
             yield from _results(done)  # not before: the caller works on results while all processes have a task

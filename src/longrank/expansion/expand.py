@@ -73,7 +73,8 @@ def open_documents(source: Any, options: CorpusOptions | None, notes: Notes) -> 
     source = list(source) if isinstance(source, Iterator) else source
     digest, n_documents = hashlib.sha256(), 0
     for document in read_documents(source, options, notes):
-        parts = [document.doc_id, document.title, document.text, document.passages]
+        headings = [document.headings] if document.headings else []  # work begun by earlier versions goes on
+        parts = [document.doc_id, document.title, document.text, document.passages, *headings]
         digest.update(json.dumps(parts).encode())
         n_documents += 1
     return Documents(lambda: read_documents(source, options), n_documents, digest.hexdigest())

@@ -233,7 +233,7 @@ def write_run(run: Run, path: Path | str) -> None:
 
 
 def write_rankings(tag: str, rankings: Iterable[Ranking], path: Path) -> None:
-    """Write a run ranking by ranking; each ranking must have the order of a `Run`.
+    """Write a run ranking by ranking; documents are best first, and ranks are written in this order.
 
     The file appears when all rankings are written.
 

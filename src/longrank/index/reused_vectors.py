@@ -28,8 +28,8 @@ class ReusedVectors:
                 if DENSE_FOLDERS.is_of(manifest, key) and HASHES in manifest["files"]:
                     self.dtype = vectors_type(manifest["files"])
                     verify(folder)  # copies get checksums of their own
-                    self._stored = PassageVectors(folder, index)
-                    self._numbers = documents_by_hash(folder)
+                    numbers = documents_by_hash(folder)
+                    self._stored, self._numbers = PassageVectors(folder, index, len(numbers)), numbers
             except (InputError, IntegrityError):  # damaged: encoded again
                 continue
 

@@ -76,7 +76,8 @@ class PassageVectors:
         int8: the vectors as 8-bit numbers; None if they are not stored.
     """
 
-    def __init__(self, folder: Path, index: Index) -> None:
+    def __init__(self, folder: Path, index: Index, n_docs: int | None = None) -> None:
+        """Open vectors of the documents of an index; `n_docs`: of an earlier state with so many documents."""
         manifest = open_manifest(folder)
         self.path, self._index, self.dimension = folder, index, int(manifest["dimension"])
         self.encoder, self.segmenter = str(manifest["encoder"]), str(manifest["segmenter"])
@@ -96,8 +97,9 @@ class PassageVectors:
             rows, scales, errors = (mapped(folder / name, kind) for name, kind in INT8_FILES.items())
             if len(rows) == len(values) and len(scales) == len(errors) == len(self._vectors):
                 self.int8 = Int8Rows(rows.reshape(-1, self.dimension), scales, errors)
+        n_docs = len(index) if n_docs is None else n_docs
         sizes = {len(self._vectors), len(self._truncated), len(self._passages), *self._offsets[-1:].tolist()}
-        if len(sizes) > 1 or len(self._offsets) != len(index) + 1 or self.dtype != vectors_type(manifest["files"]):
+        if len(sizes) > 1 or len(self._offsets) != n_docs + 1 or self.dtype != vectors_type(manifest["files"]):
             raise IntegrityError(f"{folder}: files of different lengths; remove the folder and store them again")
 
     def __len__(self) -> int:

@@ -1,7 +1,8 @@
 """Phases: the commands of a reproduction, each run once.
 
-``phases.json`` lists finished commands: output -> command, seconds and, of a file, its checksum. An unfinished command
-runs again, and resumes if the command itself can. Several processes may run recipes of one folder.
+``phases.json`` lists finished commands: output -> command, seconds, checksums of the outputs of other commands that it
+read and, of a file, its own. A command that is not finished, or read other outputs, runs again, and resumes if the
+command itself can. Several processes may run recipes of one folder.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from longrank.errors import IntegrityError, LongRankError
-from longrank.storage import atomic_write, lock_in_turn, sha256_of
+from longrank.storage import MANIFEST, atomic_write, lock_in_turn, sha256_of
 from longrank.storage.workplace import read_json
 
 PHASES = "phases.json"
@@ -94,6 +95,7 @@ class Phases:
         self._path, self._run, self._planned, self.dry = folder / PHASES, run, planned, dry
         self._finished = {} if dry else _read(self._path)
         self.commands: list[list[str]] = []
+        self._made: dict[str, tuple[str, str]] = {}  # output -> its place in commands, and its state
 
     def do(self, command: Sequence[str], output: Path) -> None:
         """Run a command unless it was finished before and its output still exists.
@@ -105,7 +107,11 @@ class Phases:
         if command in self.commands:  # several rows may need the same first stage
             return
         self.commands.append(command)
-        if self.dry or self._is_done(name, command, output):
+        if self.dry:
+            return
+        read = self._read_by(command)
+        if self._is_done(name, command, output, read):
+            self._made[name] = _place(command, output), _state(output)
             return
         began = time.monotonic()
         self._forget(name)
@@ -113,16 +119,21 @@ class Phases:
         if not output.exists():
             raise LongRankError(f"{output} was not written by: longrank {shlex.join(command)}")
         seconds = round(time.monotonic() - began, 1)
-        self._record(name, {"command": command, "seconds": seconds, **_checksum(output)})
+        self._record(name, {"command": command, "seconds": seconds, "read": read, **_checksum(output)})
+        self._made[name] = _place(command, output), _state(output)
 
-    def _is_done(self, name: str, command: list[str], output: Path) -> bool:
-        """Say whether a command was finished before.
+    def _read_by(self, command: list[str]) -> dict[str, str]:
+        """Return the states of the outputs of earlier commands that a command names."""
+        return {name: state for name, (place, state) in self._made.items() if any(place in part for part in command)}
+
+    def _is_done(self, name: str, command: list[str], output: Path, read: dict[str, str]) -> bool:
+        """Say whether a command was finished before, on the same outputs of other commands.
 
         Raises:
             IntegrityError: its output is a file that was changed since.
         """
         done = self._finished.get(name, {})
-        if done.get("command") != command or not output.exists():
+        if done.get("command") != command or not output.exists() or done.get("read", read) != read:
             return False
         if done.get("sha256") is not None and done["sha256"] != _checksum(output).get("sha256"):
             raise IntegrityError(f"{output}: checksum differs; delete the file to run its command again")
@@ -153,6 +164,17 @@ class Phases:
             self._finished |= {} if phase is None else {name: phase}
             with atomic_write(self._path, "w") as stream:
                 json.dump(self._finished, stream, indent=1, ensure_ascii=False)
+
+
+def _place(command: Sequence[str], output: Path) -> str:
+    """Return the output as other commands name it: a file, or the folder that holds it."""
+    return command[command.index("-o") + 1] if "-o" in command[:-1] else str(output)
+
+
+def _state(output: Path) -> str:
+    """Return the checksum of a file, or of a folder's manifest; empty: neither."""
+    path = output / MANIFEST if output.is_dir() else output
+    return sha256_of(path) if path.is_file() else ""
 
 
 def _checksum(output: Path) -> dict[str, str]:

@@ -80,7 +80,8 @@ def retrieve_all(
         if not isinstance(retriever, BlockRetriever):
             yield from (Ranking.of(query.query_id, retriever.retrieve(query, k)) for query in queries)
             return
-        size = max(1, min(_BLOCK, _ROWS // max(k, 1)))
+        share = -(-len(queries) // threads)  # of a thread: a few queries are shared out, too
+        size = max(1, min(_BLOCK, _ROWS // max(k, 1), share))
         blocks = (queries[first : first + size] for first in range(0, len(queries), size))
         if threads == 1:
             answers: Iterator[list[Ranking]] = (retriever.retrieve_block(block, k) for block in blocks)

@@ -208,8 +208,14 @@ class Searcher(Noting, ABC):
         """Return hits with document ids."""
         return Ranking(query.query_id, self.index.doc_ids(hits.numbers), hits.scores.tolist())
 
+    def noting(self, notes: Notes) -> Self:
+        """Return the same searcher with other notes."""
+        _ = self._windows  # made once, for all copies
+        return super().noting(notes)
+
     def within(self, mask: NDArray[np.bool_]) -> Self:
         """Return the same searcher among the documents of a mask, bool[D]; statistics and scores stay the same."""
+        _ = self._windows
         searcher = copy(self)
         searcher._excluded = ~self._slots.spread(mask)
         return searcher

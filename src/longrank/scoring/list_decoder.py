@@ -54,7 +54,10 @@ class ListDecoder:
             model, max_tokens, self._tokenizer.model_max_length, position_limit(network)
         )
         self._longest = max_passage_tokens
-        self.fingerprint = f"list-decoder {model.fingerprint} max_tokens={self.max_tokens} passage={self._longest}"
+        self.fingerprint = (
+            f"list-decoder {model.fingerprint} max_tokens={self.max_tokens} passage={self._longest} "
+            f"device={self._network.device.type}"
+        )
 
     def arrange(self, query: str, texts: Sequence[str]) -> str:
         """Return the answer: the order of the texts, ``[2] > [1]``."""

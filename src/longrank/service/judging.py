@@ -79,7 +79,7 @@ class Judging:
     def find(self, text: str) -> Query | None:
         """Return the query with a text, white space apart; None: no such query."""
         query_id = self._ids.get(_normalized(text))
-        return None if query_id is None else self._topics[query_id]
+        return None if query_id is None else self._topics.get(query_id)  # another thread may have read the file again
 
     def grades(self, query_id: str) -> dict[str, int]:
         """Return the grades of a query: doc_id -> grade."""

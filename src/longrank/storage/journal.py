@@ -5,7 +5,7 @@ body (uint32), CRC-32 of kind, length and body (uint32), body; little-endian. A 
 mark: all records before it are safe. Its body is the number of records since the last mark.
 
 The header line ends with its own keys: ``"journal": 2, "crc32": "0123abcd"}``, the CRC-32 of the bytes before
-``"crc32"``. Files of versions up to 0.2 lack both keys.
+``"crc32"``. Older files, as of version 0.1, lack both keys.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def read_header(path: Path) -> dict[str, Any]:
 
     Raises:
         InputError: no such file, or it does not begin with a JSON header line.
-        IntegrityError: the header line is not as it was written. Journals of version 0.1 have no checksum of it.
+        IntegrityError: the header line is not as it was written. Older journals have no checksum of it.
     """
     if not path.is_file():
         raise InputError("no such file", path=path)

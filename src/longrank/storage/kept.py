@@ -16,6 +16,7 @@ ENTRY_BYTES = 512
 """Bytes that a value takes beside its arrays: its key, its place in the table, the objects of a tuple of two arrays."""
 
 _ALL: WeakSet[Kept[Any]] = WeakSet()
+_LOCK = Lock()  # of the set: threads open pipelines while others count
 
 
 def key_of(texts: Sequence[str]) -> bytes:
@@ -36,7 +37,8 @@ class Kept(Generic[T]):
         self._values: OrderedDict[bytes, tuple[T, int]] = OrderedDict()
         self._capacity = self._left = capacity
         self._lock = Lock()
-        _ALL.add(self)
+        with _LOCK:
+            _ALL.add(self)
 
     @property
     def n_bytes(self) -> int:
@@ -65,4 +67,6 @@ class Kept(Generic[T]):
 
 def kept_bytes() -> int:
     """Return the bytes of all values that this process keeps so."""
-    return sum(kept.n_bytes for kept in list(_ALL))
+    with _LOCK:
+        everything = list(_ALL)
+    return sum(kept.n_bytes for kept in everything)

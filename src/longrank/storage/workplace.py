@@ -50,13 +50,17 @@ def check_outside(output: Path | str, but: Path | str | None = None) -> None:
         but: a folder that may hold it: the command's own.
 
     Raises:
-        InputError: the output lies inside a folder that holds a manifest of LongRank or a model.
+        InputError: the output lies inside a folder that holds a manifest of LongRank or a model, or its name is none.
     """
     own = None if but is None else _place(os.path.realpath(but))
-    for folder in Path(os.path.realpath(output)).parents:
-        if _place(str(folder)) != own and (_is_sealed(folder) or _is_model(folder)):
-            what = f"lies inside {folder}, a finished folder of an index, a model or a result"
-            raise InputError(what, path=output, fix="choose an output outside it")
+    try:
+        folders = Path(os.path.realpath(output)).parents
+        finished = [one for one in folders if _place(str(one)) != own and (_is_sealed(one) or _is_model(one))]
+    except (OSError, ValueError) as error:  # too long, or with a zero byte
+        raise InputError(f"cannot be written: {getattr(error, 'strerror', None) or error}", path=output) from None
+    if finished:
+        what = f"lies inside {finished[0]}, a finished folder of an index, a model or a result"
+        raise InputError(what, path=output, fix="choose an output outside it")
 
 
 def _is_sealed(folder: Path) -> bool:

@@ -11,7 +11,7 @@ from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
-from longrank.storage import digest_of
+from longrank.index.languages import digest_of_queries
 from longrank.training.candidates import CandidateOptions, Candidates, Sources
 from longrank.training.loss_terms import check_reads, loss_fault, loss_kind
 from longrank.training.samples import Samples, make_samples
@@ -176,13 +176,13 @@ def taught_scores(
             got=f"unit {header['unit']}, aggregator {teacher.aggregator}",
             fix="a network of one output learns any score by mse",
         )
-    texts, scores = dict[str, str](), dict[tuple[str, str], float]()
+    read, scores = dict[str, Query](), dict[tuple[str, str], float]()
     for document in evidence:
         query_id = document.query_id
-        texts[query_id] = queries[query_id].text if query_id in queries else ""
+        read[query_id] = queries.get(query_id, Query(query_id, ""))
         if query_id in query_ids:
             scores[query_id, document.doc_id] = aggregate(document)
-    if header.get("queries") != digest_of([list(pair) for pair in texts.items()]):
+    if header.get("queries") != digest_of_queries(read.values(), index.options):
         notes.say("the teacher has read other queries, or more than these: they are matched by their ids")
     return scores
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 from longrank.errors import InputError
@@ -15,11 +17,14 @@ from longrank.models.network_reader import NetworkReader, query_limit
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
 from longrank.networks.loading import choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import find_model
+from longrank.storage.kept import Kept, key_of
 from longrank.training.ranks import Ranks
-from longrank.types import Notes
+from longrank.types import Float32s, Notes
 
 if TYPE_CHECKING:
     from longrank.training.settings import DocumentTraining
+
+_KEPT_BYTES = 1 << 29  # representations kept in memory
 
 
 class TeacherNetwork:
@@ -69,7 +74,7 @@ class TeacherNetwork:
             notes=Notes(),  # the student counts cut texts
             path=model.path,
         )
-        self._reader.keep_in_memory({})
+        self._kept = Kept[Float32s](_KEPT_BYTES)
 
     def outputs(self, pairs: Sequence[tuple[str, str]], sizes: Sequence[int], reads: str) -> torch.Tensor:
         """Return the outputs of documents, [D, C], or their scores, [D].
@@ -79,7 +84,8 @@ class TeacherNetwork:
             sizes: passages of each document.
             reads: ``logits`` or ``scores``.
         """
-        rows, _ = self._reader.read(pairs)
+        ends = accumulate(sizes)
+        rows = np.concatenate([self._rows(pairs[end - size : end]) for size, end in zip(sizes, ends, strict=True)])
         passages = torch.from_numpy(rows).to(self._network.encoder.device)
         with torch.no_grad():
             padded_rows = padded(passages, torch.tensor(sizes))
@@ -87,3 +93,15 @@ class TeacherNetwork:
                 self._network.logits(*padded_rows) if reads == "logits" else self._network.aggregate(*padded_rows)
             )
         return outputs
+
+    def _rows(self, pairs: Sequence[tuple[str, str]]) -> Float32s:
+        """Return the representations of a document's passages: read alone, so that they do not depend on what is kept.
+
+        A resumed training keeps other documents than an undisturbed one.
+        """
+        key = key_of([text for pair in pairs for text in pair])
+        rows = self._kept.get(key)
+        if rows is None:
+            rows, _ = self._reader.read(pairs)
+            self._kept.add(key, rows, rows.nbytes)
+        return rows

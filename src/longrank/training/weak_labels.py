@@ -23,6 +23,8 @@ from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.formats.folds import read_folds
 from longrank.index import Index
+from longrank.index.languages import digest_of_queries
+from longrank.storage import read_header
 from longrank.training.passage_data.examples import Example, group
 from longrank.types import Evidence, Notes, Qrels, Query, Run
 
@@ -102,6 +104,19 @@ def evidence_of(index: Index, path: Path) -> Iterator[Evidence]:
     if header.get("collection") != index.digest:
         raise InputError("is evidence of other documents than the index holds", path=path, fix="rerank with this index")
     return evidence
+
+
+def _noting_others(
+    path: Path, evidence: Iterable[Evidence], queries: Mapping[str, Query], index: Index, notes: Notes
+) -> Iterator[Evidence]:
+    """Yield evidence; note if it is of other queries, as when the text of a query has changed since."""
+    read: dict[str, Query | None] = {}
+    for document in evidence:
+        read[document.query_id] = queries.get(document.query_id)
+        yield document
+    known = [query for query in read.values() if query is not None]
+    if read_header(path).get("queries") != digest_of_queries(known, index.options):
+        notes.say("the evidence is of other queries, or of more than these: they are matched by their ids")
 
 
 def weak_labels(
@@ -186,7 +201,8 @@ def weak_examples(
         InputError: as `evidence_of` and `weak_labels`, or too few examples.
         IntegrityError: the evidence is damaged.
     """
-    labels = weak_labels(query_ids, qrels, run, evidence_of(index, evidence), options, seed=seed, notes=notes)
+    records = _noting_others(evidence, evidence_of(index, evidence), queries, index, notes)
+    labels = weak_labels(query_ids, qrels, run, records, options, seed=seed, notes=notes)
     train, dev = (list(triplet_examples(part, queries, index, notes)) for part in labels)
     if not train or (options.dev and not dev):
         what, fix = "too few examples to train and to validate on", "give more judged documents or another --dev-share"

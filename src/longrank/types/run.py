@@ -64,7 +64,7 @@ class Run:
 
     @classmethod
     def from_rankings(cls, tag: str, rankings: Iterable[Ranking]) -> Run:
-        """Build a run from the ranking of each query.
+        """Build a run from the ranking of each query: (query id, document ids, scores), see `Ranking`.
 
         Raises:
             LongRankError: as the constructor.
@@ -73,9 +73,9 @@ class Run:
         doc_ids: list[str] = []
         scores: list[float] = []
         for ranking in rankings:
-            query_ids += [ranking.query_id] * len(ranking.doc_ids)
-            doc_ids += ranking.doc_ids
-            scores += ranking.scores
+            query_ids.extend([ranking.query_id] * len(ranking.doc_ids))
+            doc_ids.extend(ranking.doc_ids)
+            scores.extend(ranking.scores)
         return cls.from_columns(tag, query_ids, doc_ids, scores)
 
     def __getitem__(self, query_id: str) -> tuple[ScoredDoc, ...]:

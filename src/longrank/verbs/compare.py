@@ -151,7 +151,7 @@ class _Compared(NamedTuple):
     def header(self, read: Mapping[str, Any], index: Index, fingerprint: str) -> dict[str, object]:
         """Return the header of the evidence: all that the comparison depends on; `read` is that of the input."""
         candidates = [
-            (document.query_id, document.doc_id, document.first_stage, *_best_span(document))
+            (document.query_id, document.doc_id, document.first_stage, *_best_span(document), _values_of(document))
             for query in self.queries
             for document in self.documents(query.query_id)
         ]
@@ -199,6 +199,14 @@ def _with_parts(documents: Iterable[Evidence], named: bool) -> Iterator[Evidence
 def _best_span(document: Evidence) -> tuple[int, int]:
     best = int(document.passage_score.argmax())
     return int(document.passage_start[best]), int(document.passage_end[best])
+
+
+def _values_of(document: Evidence) -> str:
+    """Return a digest of what the output takes over from the evidence that is read."""
+    parts = {name: scores.tolist() for name, scores in (document.passage_parts or {}).items()}
+    places = [part.tolist() for part in (document.passage_index, document.passage_start, document.passage_end)]
+    scores = [document.passage_score.tolist(), document.passage_weight.tolist()]
+    return digest_of([*places, *scores, parts, document.n_passages, document.n_truncated])
 
 
 def _best_passage(index: Index, document: Evidence) -> str:

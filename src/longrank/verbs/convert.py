@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,7 @@ from longrank.errors import InputError
 from longrank.networks.conversion.heads import FAMILIES
 from longrank.networks.conversion.sources import Source, find_source
 from longrank.networks.loading import loading
-from longrank.networks.model_files import Model, Unconverted, find_model
+from longrank.networks.model_files import SUFFIXES, Model, Unconverted, find_model
 from longrank.storage import digest_of, sha256_of
 from longrank.storage.cache import cache_folder
 from longrank.storage.workplace import check_apart, check_outside, check_own
@@ -102,7 +103,10 @@ def converted(model: str, notes: Notes) -> str:
     except Unconverted as error:
         source = error.source
     found = find_source(source)
-    digest = digest_of({path.name: sha256_of(path) for path in (*found.weights, found.config)})
+    place = found.weights[0].parent
+    settings = {path for folder in (place, found.tokenizer) for path in folder.iterdir() if path.suffix in SUFFIXES}
+    read = {*found.weights, found.config, *filter(Path.is_file, settings)}
+    digest = digest_of({os.path.relpath(path, place): sha256_of(path) for path in read})
     folder = cache_folder() / "models" / f"{found.name.partition('@')[0].replace('/', '--')}-{digest[:16]}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)

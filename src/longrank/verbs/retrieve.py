@@ -170,9 +170,11 @@ def rankings(
         progress: called with the number of queries just done.
 
     Raises:
-        InputError: `k` is below 1.
+        InputError: `k` or `threads` is below 1.
     """
     check_at_least("k", search.k, 1)
+    if threads is not None:
+        check_at_least("threads", threads, 1)
     with sparing_old_objects(), engine.open() if engine.given else nullcontext() as workers:
         if workers is None:
             answers = retrieve_all(retriever, queries, search.k, threads or cores())
@@ -187,13 +189,15 @@ def _counted(
     notes: Notes,
     progress: Callable[[int], object] | None,
 ) -> Iterator[Ranking]:
+    without = Notes()  # merged at the end: answers come in blocks, whose size would decide the order of remarks
     for query, ranking in zip(queries, answers, strict=True):
         if ranking.doc_ids:
             yield ranking
         else:
-            notes.add(NO_RESULTS, query.query_id)
+            without.add(NO_RESULTS, query.query_id)
         if progress is not None:
             progress(1)
+    notes.merge(without)
 
 
 def expanded_queries(retriever: FirstStageRetriever, queries: Iterable[Query]) -> list[dict[str, Any]]:

@@ -137,9 +137,9 @@ def train(
         >>> trained = longrank.train("parade", index, queries, qrels, run, output="parade", folds=5)
         >>> trained.run, trained.models["s1"]
     """
-    for place in (output, score_cache):
-        if place is not None:
-            check_outside(place)
+    check_outside(output)
+    if score_cache is not None:
+        check_outside(score_cache, output)
     notes = Notes() if notes is None else notes
     settings = load_training(training if isinstance(training, Mapping) else str(training), listed(assignments))
     if find_spec("torch") is None or find_spec("transformers") is None:

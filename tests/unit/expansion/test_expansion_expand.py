@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from longrank.expansion.expand import Documents, expand, open_documents
 from longrank.expansion.predictor import Prediction
 from longrank.expansion.reading import Reading
 from longrank.index import Index, index_files
-from longrank.types import Notes
+from longrank.types import Document, Notes
 from power_cuts import PowerCuts
 
 DOCUMENTS = [
@@ -112,6 +113,12 @@ def test_a_kill_at_any_byte_costs_no_byte(source: Path, tmp_path: Path) -> None:
         journal.write_bytes(full[:length])
         assert expanded(source, output) == expected
         output.unlink()
+
+
+def test_documents_with_other_headings_are_other_documents() -> None:
+    one = Document("d", "T", "One two. Head three.", headings=((9, 13, 1),))
+    other = replace(one, headings=())
+    assert open_documents([one], None, Notes()).digest != open_documents([other], None, Notes()).digest
 
 
 def test_what_was_begun_with_other_settings_is_refused_by_name(source: Path, tmp_path: Path) -> None:

@@ -257,6 +257,14 @@ def test_vectors_of_documents_that_a_change_left_as_they_were_are_found_again(in
     assert ReusedVectors(changed, VectorsKey("other", "windows")).of(kept) is None
 
 
+def test_vectors_are_found_again_if_the_index_has_more_documents_or_fewer(index: Index) -> None:
+    write_vectors(index, "m-windows", KEY, H, encoded(index))
+    kept = index.document(index.doc_id(2))
+    more = index.add([("new", "New text.")])
+    assert ReusedVectors(more, KEY).of(kept) is not None
+    assert ReusedVectors(more.delete(["new", index.doc_id(0)]), KEY).of(kept) is not None
+
+
 def test_vectors_of_a_document_whose_headings_changed_are_not_found_again(index: Index) -> None:
     write_vectors(index, "m-windows", KEY, H, encoded(index))
     document, reused = index.document(index.doc_id(2)), ReusedVectors(index, KEY)

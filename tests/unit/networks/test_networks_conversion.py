@@ -434,6 +434,9 @@ def test_a_conversion_in_the_cache_is_made_once(tmp_path: Path, monkeypatch: pyt
     assert (made / "model.safetensors").stat() == before
     assert verb.converted(str(made), Notes()) == str(made)  # safetensors stay where they are
     assert converted_logits(made).shape == (3, 2)
+    path = folder / "tokenizer.json"
+    path.write_text(path.read_text().replace('"the"', '"teh"'))
+    assert verb.converted(str(folder), Notes()) != str(made)  # another tokenizer is another model
 
 
 def test_a_seq2seq_of_another_family_is_converted(tmp_path: Path) -> None:

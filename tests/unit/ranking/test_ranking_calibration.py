@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from longrank.aggregation import make_aggregator
 from longrank.errors import InputError
-from longrank.ranking.calibration import Calibration, joined, read_calibration, write_calibration
+from longrank.formats.evidence import EvidenceWriter, evidence_header
+from longrank.ranking.calibration import Calibration, calibrate, joined, read_calibration, write_calibration
 
 
 def test_candidates_are_walked_by_cheap_score_and_doc_id_falling() -> None:
@@ -19,6 +21,16 @@ def test_candidates_are_walked_by_cheap_score_and_doc_id_falling() -> None:
 def test_a_candidate_without_cheap_evidence_is_named() -> None:
     with pytest.raises(InputError, match=r"cheap\.evidence: holds no evidence of document 'b' for query 'q'"):
         joined({"q": {"a": 1.0}}, {"q": {"a": 1.0, "b": 2.0}}, Path("cheap.evidence"))
+
+
+@pytest.mark.parametrize("key", ["collection", "queries"])
+def test_evidence_of_another_index_or_of_other_queries_is_refused(tmp_path: Path, key: str) -> None:
+    same = {"unit": "logit", "collection": "i", "queries": "q", "n_queries": 0, "candidates": "c", "options": {}}
+    for name, header in (("cheap", same | {key: "another"}), ("expensive", same)):
+        with EvidenceWriter(tmp_path / name, evidence_header(scorer=name, **header)) as writer:  # type: ignore[arg-type]
+            writer.commit()
+    with pytest.raises(InputError, match=rf"cheap: is evidence of another {key} than .*expensive; score the same run"):
+        calibrate(tmp_path / "cheap", tmp_path / "expensive", "maxp", make_aggregator("maxp"), k=1, risk=0.5)
 
 
 def test_a_calibration_survives_its_file(tmp_path: Path) -> None:

@@ -43,6 +43,31 @@ def test_a_command_runs_once_in_this_process_and_in_the_next(tmp_path: Path) -> 
     assert phases.commands == later.commands == [["makes", str(tmp_path / "a")]]  # though it was not run: the script
 
 
+def test_it_runs_again_if_what_it_read_was_made_again_with_other_content(tmp_path: Path) -> None:
+    a, b = tmp_path / "a.run", tmp_path / "b.run"
+    version, ran = ["old"], []
+
+    def run(command: Sequence[str], number: str) -> None:
+        ran.append(command[0])
+        Path(command[-1]).write_text(version[0] + (a.read_text() if command[0] == "rerank" else ""))
+
+    def program() -> None:
+        phases = Phases(tmp_path, run)
+        phases.do(["retrieve", "-o", str(a)], a)
+        phases.do(["rerank", str(a), "-o", str(b)], b)
+
+    program()
+    program()
+    a.unlink()
+    program()  # the same bytes
+    assert ran == ["retrieve", "rerank", "retrieve"]
+    a.unlink()
+    version[0] = "new"
+    program()
+    assert ran[3:] == ["retrieve", "rerank"]
+    assert b.read_text() == "newnew"
+
+
 def test_it_runs_again_if_what_it_made_is_gone(tmp_path: Path) -> None:
     run = Runner()
     do(tmp_path, run, "makes")

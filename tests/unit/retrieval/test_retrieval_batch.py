@@ -8,8 +8,9 @@ import pytest
 
 import longrank
 from collections_of_words import located, random_documents
+from longrank.errors import InputError
 from longrank.index import Index, build_index
-from longrank.retrieval import make_retriever, retrieve_all, sparing_old_objects
+from longrank.retrieval import BM25, make_retriever, retrieve_all, sparing_old_objects
 from longrank.types import Notes, Query
 
 QUERIES = [Query(f"q{i}", text) for i, text in enumerate(["a b abc", "", "c ca", "zürich", "the", "dd e"] * 10)]
@@ -28,6 +29,26 @@ def test_answers_and_remarks_come_in_the_order_of_the_queries(index: Index, pres
     found = retrieve_all(make_retriever(index, preset, notes=notes), QUERIES, 20, threads)
     assert [ranking.rows() for ranking in found] == expected
     assert notes.lines() == one_by_one.lines() == ["queries without terms after analysis: 20 (first: q1)"]
+
+
+def test_remarks_have_one_order_whatever_the_blocks(index: Index) -> None:
+    queries = ["zzz", *["a b"] * 11, "", "c"]
+    found = [longrank.retrieve(index, queries, k=k, allow_empty=True, threads=2).notes.lines() for k in (10, 5000)]
+    found.append(longrank.retrieve(index, queries, k=10, allow_empty=True, engine="local").notes.lines())
+    assert len(found[0]) == 3 and found[0] == found[1] == found[2]
+
+
+def test_a_few_queries_are_shared_out_to_all_threads(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, block = [], BM25.retrieve_block
+    monkeypatch.setattr(BM25, "retrieve_block", lambda self, some, k: sizes.append(len(some)) or block(self, some, k))
+    assert len(list(retrieve_all(make_retriever(index), QUERIES[:16], 10, 8))) == 16
+    assert sizes == [2] * 8
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_threads_are_at_least_one(index: Index, threads: int) -> None:
+    with pytest.raises(InputError, match="threads must be 1 or more"):
+        longrank.retrieve(index, ["a"], threads=threads)
 
 
 def test_an_error_ends_the_work(index: Index) -> None:

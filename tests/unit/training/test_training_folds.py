@@ -475,3 +475,41 @@ def test_a_worker_that_does_not_see_the_folder_says_so(folder: Path, tmp_path: P
     training = pickle.loads(pickle.dumps(FoldTraining(experiment(folder), tmp_path / "elsewhere", False)))
     with pytest.raises(InputError, match=r"elsewhere: the node \S+ does not see the folder of the training"):
         training("s1")
+
+
+def test_a_training_with_a_teacher_network_resumes_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    """The teacher keeps what it has read; a resumed training keeps other documents than an undisturbed one."""
+    import json
+
+    from longrank.training.folds import train_once
+    from tiny_models import save_document_network
+    from training_tasks import contents
+
+    save_document_network(tmp_path / "teacher", "parade-max")
+    path = tmp_path / "teacher" / "longrank.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "untrained": False, "record": {"steps": 1}}))
+    sections = {"teacher": {"model": str(tmp_path / "teacher")}, "loss": [{"name": "margin-mse"}]}
+    loop = {"steps": 30, "batch": 3, "validate_every": None, "checkpoint_every": 10}
+
+    class Killed(Exception):
+        pass
+
+    def train(output: Path, last: int = 30) -> None:
+        def progress(name: str, steps: int) -> Callable[[int], object]:
+            done: list[int] = []
+
+            def advance(n: int) -> None:
+                done.append(n)
+                if sum(done) > last:
+                    raise Killed
+
+            return advance
+
+        of = experiment(folder, folds=None, sections=sections, loop=loop)
+        train_once(of, output, progress=progress, notes=Notes(), tensorboard=False)
+
+    train(tmp_path / "whole")
+    with pytest.raises(Killed):
+        train(tmp_path / "cut", last=24)
+    train(tmp_path / "cut")
+    assert contents(tmp_path / "cut") == contents(tmp_path / "whole")

@@ -136,3 +136,19 @@ def test_triplets_become_groups_of_the_sentences_own_characters_and_blank_ones_a
     found = list(triplet_examples(triplets, queries, index, notes))
     assert found == [Example("what?", ("The rest.", "Ünique."), (1.0, 0.0))]
     assert notes["triplets with a blank sentence, left out"] == 1
+
+
+def test_evidence_of_another_text_of_a_query_is_noted(tmp_path: Path) -> None:
+    import longrank
+    from longrank.training.weak_labels import weak_examples
+
+    texts = {"a": "Cats purr loudly. Dogs bark at night.", "b": "Dogs bark at night. Cats purr loudly."}
+    index = longrank.Index.build(list(texts.items()), tmp_path / "i")
+    run = Run("r", [ScoredDoc("q", "a", 2.0), ScoredDoc("q", "b", 1.0)])
+    path, passages = tmp_path / "e", ["passages.preset=sentences"]
+    longrank.rerank(index, {"q": "cats"}, run, pipeline="lexical", assignments=passages, evidence=path)
+    for text, n in (("cats", 0), ("dogs", 1)):
+        notes, known = Notes(), {"q": Query("q", text)}
+        of: Any = {"queries": known, "qrels": {"q": {"a": 1}}, "run": run, "index": index, "evidence": path}
+        weak_examples(["q"], **of, options=WeakLabelOptions(repeats=1, dev=0), seed=1, notes=notes)
+        assert sum("evidence is of other queries" in line for line in notes.lines()) == n

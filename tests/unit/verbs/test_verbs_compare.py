@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +132,7 @@ def test_wrong_values_are_refused_before_a_model_is_loaded(tmp_path: Path) -> No
 @pytest.mark.neural
 def test_an_interrupted_comparison_resumes_to_the_same_bytes(tmp_path: Path) -> None:
     import longrank
-    from longrank.formats.evidence import read_evidence
+    from longrank.formats.evidence import EvidenceWriter, read_evidence
     from tiny_language_models import save_seq2seq
 
     folder, model = write_collection(tmp_path), save_seq2seq(tmp_path / "m")
@@ -165,3 +167,12 @@ def test_an_interrupted_comparison_resumes_to_the_same_bytes(tmp_path: Path) -> 
     assert [row.doc_id for row in aggregated.rows()] == [row.doc_id for row in whole.rows()]
     with pytest.raises(InputError, match="was begun with other"):
         compare(tmp_path / "whole", depth=2)
+    header, records = read_evidence(lexical)
+    higher = [replace(document, passage_score=document.passage_score + 1) for document in records]  # the same order
+    lexical = tmp_path / "higher.evidence"
+    with EvidenceWriter(lexical, header) as writer:
+        for query_id, own in groupby(higher, key=lambda document: document.query_id):
+            writer.write_query(query_id, list(own))
+        writer.commit()
+    with pytest.raises(InputError, match="was begun with other candidates"):
+        compare(tmp_path / "whole")
