@@ -110,9 +110,11 @@ class Phases:
         if self.dry:
             return
         read = self._read_by(command)
-        if self._is_done(name, command, output, read):
-            self._made[name] = _place(command, output), _state(output)
-            return
+        if not self._is_done(name, command, output, read):
+            self._make(name, command, output, read)
+        self._made[name] = _place(command, output), self._finished[name].get("sha256") or _state(output)
+
+    def _make(self, name: str, command: list[str], output: Path, read: dict[str, str]) -> None:
         began = time.monotonic()
         self._forget(name)
         self._run(command, self._number())
@@ -120,7 +122,6 @@ class Phases:
             raise LongRankError(f"{output} was not written by: longrank {shlex.join(command)}")
         seconds = round(time.monotonic() - began, 1)
         self._record(name, {"command": command, "seconds": seconds, "read": read, **_checksum(output)})
-        self._made[name] = _place(command, output), _state(output)
 
     def _read_by(self, command: list[str]) -> dict[str, str]:
         """Return the states of the outputs of earlier commands that a command names."""
