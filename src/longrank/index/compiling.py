@@ -19,10 +19,24 @@ def compiled(function: Callable[..., Any]) -> Any:
 
     The code runs without Python's lock, and divides as numpy does: testing each divisor would cost a fifth of the time.
     """
+    return _compiled(function, allocates=True)
+
+
+def compiled_lean(function: Callable[..., Any]) -> Any:
+    """Compile as `compiled` a function that makes and returns no arrays, so references to arrays need not be counted.
+
+    numba counts a reference to each array of each call, by an atomic instruction: a quarter of the time of a search.
+    """
+    return _compiled(function, allocates=False)
+
+
+def _compiled(function: Callable[..., Any], *, allocates: bool) -> Any:
+    # _nrt, the counting, is told in both cases: a function would otherwise take it over from its first caller
+    options = {"nogil": True, "error_model": "numpy", "_nrt": allocates}
     try:
-        return njit(nogil=True, error_model="numpy", cache=True)(function)
+        return njit(**options, cache=True)(function)
     except RuntimeError:  # no writable folder beside the function's file or in the home folder
-        return njit(nogil=True, error_model="numpy")(function)
+        return njit(**options)(function)
 
 
 class _Telling(event.Listener):  # type: ignore[misc]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index.arrays import Array
-from longrank.index.compiling import compiled
+from longrank.index.compiling import compiled, compiled_lean
 from longrank.index.window_terms import Docs
 
 _BUCKET = 16  # bits of a float32 that are left out of its bucket; scores of a bucket differ by 1 in 128 at most
@@ -43,21 +43,19 @@ class Best(NamedTuple):
     counts: NDArray[np.int32]
 
 
-@compiled
+@compiled_lean
 def push(best: Best, sums: Array, base: Any, places: Array, n: Any, docs: Docs) -> None:
     """Keep the documents in the first `n` places of a window that may be among the best."""
-    score = np.empty(1, np.float32)
-    bits = score.view(np.uint32)
     for i in range(n):
         place = np.int64(places[i])
         doc = base + place
         if len(docs.excluded) and docs.excluded[doc]:
             continue
-        score[0] = np.float32(sums[place])
+        bits = np.float32(sums[place]).view(np.uint32)
         rank = _U(docs.ranks[doc])
-        key = _U(bits[0]) << _HALF | (rank if best.descending else _LOW - rank)
+        key = _U(bits) << _HALF | (rank if best.descending else _LOW - rank)
         if key >= best.floor[0]:
-            at, bucket = best.state[0], np.int64(bits[0] >> _BUCKET)
+            at, bucket = best.state[0], np.int64(bits >> _BUCKET)
             best.keys[at] = key
             best.docs[at] = doc + docs.slot
             best.state[0] = at + 1
@@ -67,7 +65,7 @@ def push(best: Best, sums: Array, base: Any, places: Array, n: Any, docs: Docs) 
                 _shrink(best)
 
 
-@compiled
+@compiled_lean
 def raise_floor(best: Best) -> None:
     """Raise the floor to a bucket of scores from which on there are at least k documents."""
     if best.state[0] < best.k:
@@ -81,7 +79,7 @@ def raise_floor(best: Best) -> None:
         bucket -= 1
 
 
-@compiled
+@compiled_lean
 def _shrink(best: Best) -> None:
     """Keep the k best documents, and set the key that others must reach."""
     select(best.keys, best.docs, best.state[0], best.k)
@@ -94,7 +92,7 @@ def _shrink(best: Best) -> None:
     best.floor[0] = least
 
 
-@compiled
+@compiled_lean
 def select(keys: NDArray[np.uint64], docs: NDArray[np.int64], n: int, k: int) -> None:
     """Bring the k largest of the first `n` keys to the front, with their documents (quickselect)."""
     low, high = np.int64(0), np.int64(n - 1)
@@ -117,15 +115,13 @@ def select(keys: NDArray[np.uint64], docs: NDArray[np.int64], n: int, k: int) ->
             break
 
 
-@compiled
+@compiled_lean
 def least_sum(best: Best) -> Any:
     """Return a sum that no sum rounded to the float32 of the floor is below."""
-    least = np.empty(1, np.uint32)
-    least[0] = np.uint32(best.floor[0] >> _HALF)
-    if least[0] == 0:
+    least = np.uint32(best.floor[0] >> _HALF)
+    if least == 0:
         return 0.0
-    least[0] -= np.uint32(1)
-    return np.float64(least.view(np.float32)[0])
+    return np.float64(np.uint32(least - np.uint32(1)).view(np.float32))
 
 
 @compiled

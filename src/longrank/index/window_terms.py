@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from longrank.index.accumulate import bm25_score, dirichlet_gain, dirichlet_score
 from longrank.index.arrays import Array
 from longrank.index.blocks import BLOCK, decode_block
-from longrank.index.compiling import compiled
+from longrank.index.compiling import compiled_lean
 from longrank.types import Float32s
 
 TABLE_TFS = 16  # tfs of a table of scores
@@ -73,25 +73,27 @@ class Docs(NamedTuple):
     excluded: NDArray[np.bool_]
 
 
-@compiled
-def _add_codes(codes: Array, tf_bits: Any, first: Any, classes: Array, table: Array, sums: Array) -> None:
-    """Add the scores of a block; `classes` and `sums` begin with the window, as `first` does."""
+@compiled_lean
+def _add_codes(
+    codes: Array, place: Any, n: Any, tf_bits: Any, first: Any, classes: Array, table: Array, sums: Array
+) -> None:
+    """Add the scores of a block of `n` codes; `classes` and `sums` begin with the window, as `first` does."""
     mask, shift, doc = (_U(1) << _U(tf_bits)) - _U(1), _U(tf_bits), _U(first)
-    for i in range(_U(len(codes))):
+    for i in range(_U(place), _U(place + n)):
         code = _U(codes[i])
         doc += code >> shift
         sums[doc] += table[(code & mask) << _U(8) | _U(classes[doc])]
         doc += _U(1)
 
 
-@compiled
+@compiled_lean
 def _add_postings(docs: Array, tfs: Array, base: Any, classes: Array, weight: Any, norms: Array, sums: Array) -> None:
     for i in range(_U(len(docs))):
         doc = _U(docs[i]) - base
         sums[doc] += bm25_score(weight, tfs[i], norms[classes[doc]])
 
 
-@compiled
+@compiled_lean
 def _add_likelihoods(
     docs: Array, tfs: Array, base: Any, classes: Array, factors: Array, gains: Array, offsets: Array, sums: Array
 ) -> None:
@@ -101,7 +103,7 @@ def _add_likelihoods(
         sums[doc] += dirichlet_score(factors[0], gain, offsets[classes[doc]])
 
 
-@compiled
+@compiled_lean
 def _lower(values: Array, start: Any, stop: Any, wanted: Any) -> Any:
     """Return the first place in ``values[start:stop]`` of a value not below `wanted`."""
     while start < stop:
@@ -113,7 +115,7 @@ def _lower(values: Array, start: Any, stop: Any, wanted: Any) -> Any:
     return start
 
 
-@compiled
+@compiled_lean
 def _gallop(values: Array, start: Any, stop: Any, wanted: Any) -> Any:
     """Return the same as `_lower`; fast if it is near `start`."""
     step, high = 1, start
@@ -124,7 +126,7 @@ def _gallop(values: Array, start: Any, stop: Any, wanted: Any) -> Any:
     return _lower(values, start, min(high, stop), wanted)
 
 
-@compiled
+@compiled_lean
 def _load(terms: Terms, term: Any, block: Any) -> Any:
     """Decode a block of a term, unless it is decoded; return its number of postings."""
     n = min(terms.dfs[term] - block * BLOCK, BLOCK)
@@ -143,7 +145,7 @@ def _load(terms: Terms, term: Any, block: Any) -> Any:
     return n
 
 
-@compiled
+@compiled_lean
 def add_term(terms: Terms, term: Any, base: Any, end: Any, docs: Docs, sums: Array) -> None:
     """Add the scores of a term's postings in the documents ``[base:end]``; `sums` begins with `base`."""
     df, begin, classes = terms.dfs[term], terms.begins[term], docs.classes[base:end]
@@ -173,7 +175,7 @@ def add_term(terms: Terms, term: Any, base: Any, end: Any, docs: Docs, sums: Arr
     terms.cursors[term, 0] = block
 
 
-@compiled
+@compiled_lean
 def _add_whole(
     codes: Array,
     halves: Array,
@@ -201,16 +203,15 @@ def _add_whole(
             break
         n, place = min(df - block * BLOCK, BLOCK), begin + np.int64(numbers[number + n_blocks + block])
         if n_bytes == 1:
-            _add_codes(codes[place : place + n], tf_bits, first - base, classes, table, sums)
+            _add_codes(codes, place, n, tf_bits, first - base, classes, table, sums)
         else:
-            place >>= 1
-            _add_codes(halves[place : place + n], tf_bits, first - base, classes, table, sums)
+            _add_codes(halves, place >> 1, n, tf_bits, first - base, classes, table, sums)
         block += 1
         first = last + 1
     return block
 
 
-@compiled
+@compiled_lean
 def _score(terms: Terms, term: Any, tf: Any, docs: Docs, length: Any) -> Any:
     """Return the score of a posting in a document of a class of lengths."""
     if not terms.gains.shape[1]:
@@ -220,7 +221,7 @@ def _score(terms: Terms, term: Any, tf: Any, docs: Docs, length: Any) -> Any:
     return np.float64(dirichlet_score(terms.factors[term, 0], gain, docs.offsets[length]))
 
 
-@compiled
+@compiled_lean
 def add_listed(terms: Terms, term: Any, base: Any, end: Any, docs: Docs, sums: Array, met: Array, n: Any) -> Any:
     """Add as `add_term`; append places of documents met for the first time to `met`, which has `n`; return how many."""
     df, number = terms.dfs[term], terms.begins[term] >> 2
@@ -244,7 +245,7 @@ def add_listed(terms: Terms, term: Any, base: Any, end: Any, docs: Docs, sums: A
     return n
 
 
-@compiled
+@compiled_lean
 def n_postings(terms: Terms, term: Any, base: Any, end: Any) -> Any:
     """Return about how many postings a term has in the documents ``[base:end]``."""
     n_blocks, number = (terms.dfs[term] + BLOCK - 1) // BLOCK, terms.begins[term] >> 2
@@ -255,7 +256,7 @@ def n_postings(terms: Terms, term: Any, base: Any, end: Any) -> Any:
     return BLOCK * (_gallop(terms.numbers, start, number + n_blocks, end) - start + 1)
 
 
-@compiled
+@compiled_lean
 def next_document(terms: Terms, term: Any, base: Any, window: Any) -> Any:
     """Return a document below which a term has none from `base` on; -1: it has no more."""
     n_blocks, number = (terms.dfs[term] + BLOCK - 1) // BLOCK, terms.begins[term] >> 2
@@ -274,7 +275,7 @@ def next_document(terms: Terms, term: Any, base: Any, window: Any) -> Any:
     return np.int64(terms.docs[term, place]) if place < n else -1
 
 
-@compiled
+@compiled_lean
 def look_up(terms: Terms, term: Any, base: Any, docs: Docs, sums: Array, places: Array, n: Any, needed: Any) -> Any:
     """Add a term to the first `n` documents of `places`; keep those with a sum of `needed`, and return their number."""
     n_blocks, number = (terms.dfs[term] + BLOCK - 1) // BLOCK, terms.begins[term] >> 2

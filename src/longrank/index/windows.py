@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index.arrays import Array
-from longrank.index.compiling import compiled
+from longrank.index.compiling import compiled, compiled_lean
 from longrank.index.score_tables import Codes, Weights, prepared
 from longrank.index.window_best import Best, emptied, least_sum, push, raise_floor
 from longrank.index.window_terms import Docs, Terms, add_listed, add_term, look_up, n_postings, next_document
 
 WINDOW = 1 << 16  # documents; their sums fit the second-level cache
-GROUP = 32  # sums tested together
+GROUP = 8  # sums tested together
 SPARSE = 16  # documents for each posting of a query, from which on the documents that are met are listed
 _FIRST = 16  # the first window is smaller by this factor: a bound is known early
 _LOOKUP = 150  # postings that are added in the time of a lookup
@@ -93,7 +93,7 @@ def search_all(
             found[query] = emptied(best, keys[query], slots[query])
 
 
-@compiled
+@compiled_lean
 def _scan(bits: Array, low: Any, places: Array) -> Any:
     """List the places of the bits that are not below `low`, and return their number; groups of `GROUP` bits."""
     groups, n = bits.reshape((len(bits) // GROUP, GROUP)), 0
@@ -119,14 +119,12 @@ def _among(bits: Array, low: Any, met: Array, places: Array) -> Any:
     return n
 
 
-@compiled
+@compiled_lean
 def _bits(value: Any) -> Any:
-    values = np.empty(1, np.float64)
-    values[0] = value
-    return values.view(np.int64)[0]
+    return np.float64(value).view(np.int64)
 
 
-@compiled
+@compiled_lean
 def search(
     terms: Terms, docs: Docs, best: Best, skipping: Any, sums: NDArray[np.float64], places: Array, met: Array
 ) -> None:
@@ -168,7 +166,7 @@ def search(
         base, width = end, min(2 * width, len(sums))
 
 
-@compiled
+@compiled_lean
 def _first(terms: Terms, few: Any, base: Any, n_docs: Any, window: Any) -> Any:
     """Return a document; from `base` to it, no term from `few` on has a document; `n_docs`: there are no more."""
     first = n_docs
@@ -179,7 +177,7 @@ def _first(terms: Terms, few: Any, base: Any, n_docs: Any, window: Any) -> Any:
     return first
 
 
-@compiled
+@compiled_lean
 def _candidates(
     terms: Terms,
     docs: Docs,
