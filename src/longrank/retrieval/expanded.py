@@ -67,8 +67,8 @@ class WithFeedback:
         expanded = self._expanded(queries)
         found = iter(self._second_pass([query.terms for query in expanded if query.expanded], self._second, k))
         others = iter(self._second_pass([query.terms for query in expanded if not query.expanded], self.searcher, k))
-        hits = (next(found if query.expanded else others) for query in expanded)
-        return list(map(self.searcher.ranking, queries, hits))
+        hits = [next(found if query.expanded else others) for query in expanded]
+        return self.searcher.rankings(queries, hits)
 
     def _second_pass(self, queries: Sequence[dict[str, float]], searcher: Searcher, k: int) -> list[Hits]:
         return (searcher if self._mask is None else searcher.within(self._mask)).search_all(queries, k)

@@ -10,7 +10,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -202,11 +202,15 @@ class Searcher(Noting, ABC):
 
     def retrieve_block(self, queries: Sequence[Query], k: int) -> list[Ranking]:
         """Return the documents of each query, as `retrieve`."""
-        return list(map(self.ranking, queries, self.search_all([self.query_terms(query) for query in queries], k)))
+        return self.rankings(queries, self.search_all([self.query_terms(query) for query in queries], k))
 
-    def ranking(self, query: Query, hits: Hits) -> Ranking:
-        """Return hits with document ids."""
-        return Ranking(query.query_id, self.index.doc_ids(hits.numbers), hits.scores.tolist())
+    def rankings(self, queries: Sequence[Query], hits: Sequence[Hits]) -> list[Ranking]:
+        """Return the hits of each query with document ids, which are read together."""
+        ids = iter(self.index.doc_ids(np.concatenate([_no_hits().numbers, *(one.numbers for one in hits)])))
+        return [
+            Ranking(query.query_id, list(islice(ids, len(one.numbers))), one.scores.tolist())
+            for query, one in zip(queries, hits, strict=True)
+        ]
 
     def noting(self, notes: Notes) -> Self:
         """Return the same searcher with other notes."""
