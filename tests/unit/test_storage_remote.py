@@ -6,9 +6,11 @@ import hashlib
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 import pytest
@@ -146,6 +148,7 @@ def test_only_changed_files_are_sent_and_fetched_and_old_ones_are_removed(s3: St
 
 def test_a_connection_that_is_cut_leaves_the_old_version_and_the_upload_goes_on(s3: Stores, cache: Path) -> None:
     write(PLACE, a="old")
+    time.sleep(1.1)  # what comes in the second of the manifest may be what its writer found, and removes
     files = {f"f{n}": str(n) * 100_000 for n in range(6)}
     s3.proxy.sent = 350_000
     with pytest.raises(InputError, match=f"{PLACE}: the request to the object store failed: .*run the same command"):
@@ -158,6 +161,46 @@ def test_a_connection_that_is_cut_leaves_the_old_version_and_the_upload_goes_on(
     assert 0 < notes[f"files that {PLACE} had already, which are not sent again"] < 6
     other_machine(cache)
     assert contents(local(PLACE)) == files
+
+
+@pytest.mark.parametrize("kept", ["old", "half"])  # of the version before; of an upload that was interrupted before it
+def test_a_slow_removal_takes_nothing_from_a_later_version(
+    kept: str, s3: Stores, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(PLACE, a="old")
+    s3.put(f"files/{sha256('half')}", b"half")
+    removing, resume = Event(), Event()
+    remove = Store.remove
+
+    def slow(self: Store, names: Sequence[str]) -> None:
+        monkeypatch.setattr(Store, "remove", remove)
+        removing.set()
+        assert resume.wait(60)
+        remove(self, names)
+
+    monkeypatch.setattr(Store, "remove", slow)
+    first = Thread(target=write, args=(PLACE,), kwargs={"a": "new"})
+    first.start()
+    assert removing.wait(60)
+    write(PLACE, a=kept)  # after the manifest of the first writer, before its removals
+    resume.set()
+    first.join()
+    other_machine(cache)
+    assert contents(local(PLACE)) == {"a": kept}
+    check_objects(PLACE)
+    write(PLACE, anew=False, b="2")
+    assert len(s3.keys()) == 3  # the manifest and two files: nothing is left behind
+
+
+def test_files_of_one_content_are_one_object_whatever_its_name(s3: Stores, cache: Path) -> None:
+    s3.put(f"files/{sha256('same')}", b"other size")
+    write(PLACE, a="same", b="same", c="3")
+    other_machine(cache)
+    assert contents(local(PLACE)) == {"a": "same", "b": "same", "c": "3"}
+    assert len(s3.keys()) == 3
+    notes = Notes()
+    write(PLACE, notes, a="same", b="same", c="3")
+    assert notes[f"files that {PLACE} had already, which are not sent again"] == 2
 
 
 def test_a_fetch_that_is_cut_goes_on_where_it_stopped(s3: Stores, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,8 +266,19 @@ def test_a_manifest_that_leads_out_of_the_copy_is_refused(name: str, memory: str
     assert not cache.exists()
 
 
-@pytest.mark.parametrize("entry", [{}, None, {"size": -1, "sha256": "0" * 64}, {"size": True, "sha256": "0" * 64}])
-def test_a_file_without_size_or_checksum_is_refused(entry: object, memory: str) -> None:
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {},
+        None,
+        {"size": -1, "sha256": "0" * 64},
+        {"size": True, "sha256": "0" * 64},
+        {"size": 1, "sha256": "0" * 64, "object": "1" * 64},
+        {"size": 1, "sha256": "0" * 64, "object": "../x"},
+        {"size": 1, "sha256": "0" * 64, "object": 5},
+    ],
+)
+def test_a_file_without_size_checksum_or_its_object_is_refused(entry: object, memory: str) -> None:
     put_manifest(memory, {"format": "longrank remote folder", "version": 1, "files": {"a": entry}})
     with pytest.raises(IntegrityError, match="names a file that no index has"):
         local(memory)

@@ -1,6 +1,7 @@
 """Folders in object stores: ``s3://bucket/prefix``, and others by fsspec.
 
     PREFIX/files/<sha256>   content of a file; it never changes
+    PREFIX/files/<sha256>-<random>   the same, where another process may yet remove the object of the plain name
     PREFIX/manifest.json    names every file of the folder with its size and SHA-256; replaced in one step, after these
 
     CACHE/remote/NAME/version-<digest>/        a local copy, whole and compared with its checksums

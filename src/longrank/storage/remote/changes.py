@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,17 +10,16 @@ from pathlib import Path
 from longrank.errors import InputError
 from longrank.storage.manifests import MANIFEST
 from longrank.storage.remote.addresses import address_of
-from longrank.storage.remote.contents import FILES, Contents, File, contents_of, seen_contents
+from longrank.storage.remote.contents import FILES, Contents, File, checksum_of, contents_of, new_key, seen_contents
 from longrank.storage.remote.copies import fetched, keep, locked, record, shelf_of, writing_to
 from longrank.storage.remote.downloads import link_or_copy
-from longrank.storage.remote.store import Seen, Store
+from longrank.storage.remote.store import Seen, Store, Stored, written
 from longrank.storage.temporaries import temporary_folder
 from longrank.storage.transfers import shown
 from longrank.storage.workplace import check_outside
 from longrank.types import Notes
 
 _THREADS = 2  # files sent at a time; the store sends parts of large ones side by side
-_ROUNDS = 3
 
 
 @contextmanager
@@ -56,7 +55,7 @@ def changing(place: Path | str, notes: Notes | None = None, *, anew: bool = Fals
         if not anew:
             _copy(_base(store, before), folder)
         yield folder
-        contents = _sent(store, folder, seen, notes)
+        contents = _sent(store, folder, seen, before, notes)
         _adopt(folder, contents, shelf)
 
 
@@ -67,7 +66,7 @@ def upload(folder: Path, address: str, notes: Notes) -> None:
         BeingWritten, InputError, MissingExtra, IntegrityError, LongRankError: as `changing`.
     """
     store = Store(address)
-    _sent(store, folder, seen_contents(store)[0], notes)
+    _sent(store, folder, *seen_contents(store), notes)
 
 
 def _base(store: Store, contents: Contents | None) -> Path:
@@ -92,35 +91,55 @@ def _copy(source: Path, folder: Path) -> None:
                 link_or_copy(path, target)
 
 
-def _sent(store: Store, folder: Path, seen: Seen, notes: Notes) -> Contents:
-    contents = contents_of(folder)
-    wanted = {file.sha256: (folder / name, file) for name, file in contents.files.items()}
-    before = store.sizes(FILES)
-    missing = _missing(wanted, before)
+def _sent(store: Store, folder: Path, seen: Seen, before: Contents | None, notes: Notes) -> Contents:
+    there = store.objects(FILES)
+    contents = _placed(contents_of(folder), there, _kept(there, seen, before))
+    wanted = {file.key: (folder / name, file) for name, file in contents.files.items()}
+    missing = [wanted[key] for key in wanted if key not in there]
     notes.add(f"files that {store.address} had already, which are not sent again", count=len(wanted) - len(missing))
-    for _ in range(_ROUNDS):  # another process may remove files that no manifest names yet
-        if missing:
-            _send(store, missing)
-            missing = _missing(wanted, store.sizes(FILES))
     if missing:
-        raise InputError("files are gone after they were sent", path=store.address, fix="see who else writes there")
+        _send(store, missing)
     if seen.content != contents.written:
         store.replace(MANIFEST, contents.written, seen)
-        store.remove([f"{FILES}/{name}" for name in before if name not in wanted])
+        store.remove([f"{FILES}/{name}" for name in there if name not in wanted])
     return contents
 
 
-def _missing(wanted: dict[str, tuple[Path, File]], there: dict[str, int]) -> dict[str, tuple[Path, File]]:
-    return {sha256: one for sha256, one in wanted.items() if there.get(sha256) != one[1].size}
+def _kept(there: Mapping[str, Stored], seen: Seen, before: Contents | None) -> set[str]:
+    """Return the names of objects that no other process is about to remove.
+
+    Objects that the manifest names: who removes them has replaced it, so this change fails. Of the others, the process
+    that wrote the manifest may still be removing those that it found before; later ones are of interrupted uploads.
+    """
+    if before is None:
+        return set(there)
+    named = {file.key for file in before.files.values()}
+    since = written(seen.state or {})
+    return {
+        name
+        for name, one in there.items()
+        if name in named or (since is not None and one.written is not None and one.written > since)
+    }
 
 
-def _send(store: Store, missing: dict[str, tuple[Path, File]]) -> None:
+def _placed(contents: Contents, there: Mapping[str, Stored], kept: Collection[str]) -> Contents:
+    """Return the files with the kept objects that have their contents, or else with names that no object has."""
+    usable = {(checksum_of(name), there[name].size): name for name in kept}
+    taken = {checksum_of(name) for name in there}
+    keys = {
+        file.sha256: usable.get((file.sha256, file.size)) or new_key(file.sha256, plain=file.sha256 not in taken)
+        for file in contents.files.values()
+    }
+    return Contents({name: file._replace(key=keys[file.sha256]) for name, file in contents.files.items()})
+
+
+def _send(store: Store, missing: Sequence[tuple[Path, File]]) -> None:
     """Send files; the first fault ends it."""
-    n_bytes = sum(file.size for _, file in missing.values())
+    n_bytes = sum(file.size for _, file in missing)
     pool = ThreadPoolExecutor(_THREADS, "longrank-send")
     with shown(f"sending to {store.address}", n_bytes) as advance:
         try:
-            for sent in [pool.submit(store.send, path, file.object, advance) for path, file in missing.values()]:
+            for sent in [pool.submit(store.send, path, file.object, advance) for path, file in missing]:
                 sent.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 from longrank.errors import InputError, IntegrityError
@@ -20,19 +21,31 @@ FORMAT, VERSION = "longrank remote folder", 1
 FILES = "files"
 _NAME = re.compile(r"[\w-][\w.-]{0,200}(/[\w-][\w.-]{0,200}){0,7}")  # no part begins with a dot
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_KEY = re.compile(r"[0-9a-f]{64}(-[0-9a-f]{16})?")
 _THREADS = 4
 
 
 class File(NamedTuple):
-    """Size in bytes and SHA-256 of a file."""
+    """Size in bytes and SHA-256 of a file, and the name below `FILES` of the object with its content."""
 
     size: int
     sha256: str
+    key: str
 
     @property
     def object(self) -> str:
         """Name of the object with the content of the file."""
-        return f"{FILES}/{self.sha256}"
+        return f"{FILES}/{self.key}"
+
+
+def new_key(sha256: str, *, plain: bool) -> str:
+    """Return a name for an object with content of a checksum: the checksum itself, or one that no object has had."""
+    return sha256 if plain else f"{sha256}-{token_hex(8)}"
+
+
+def checksum_of(key: str) -> str:
+    """Return the checksum of the content of an object."""
+    return key.partition("-")[0]
 
 
 class Contents:
@@ -48,7 +61,7 @@ class Contents:
     @cached_property
     def written(self) -> bytes:
         """The manifest; equal folders have equal bytes."""
-        files = {name: file._asdict() for name, file in self.files.items()}
+        files = {name: _entry(file) for name, file in self.files.items()}
         value = {"format": FORMAT, "version": VERSION, "files": files}
         return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
@@ -70,7 +83,8 @@ def contents_of(folder: Path) -> Contents:
         if not _NAME.fullmatch(name.as_posix()):
             raise InputError("such a name cannot be stored elsewhere", path=folder / name, fix="rename it")
     with ThreadPoolExecutor(_THREADS) as pool:
-        files = list(pool.map(lambda name: File((folder / name).stat().st_size, sha256_of(folder / name)), names))
+        sums = list(pool.map(lambda name: sha256_of(folder / name), names))
+    files = [File((folder / name).stat().st_size, sha256, sha256) for name, sha256 in zip(names, sums, strict=True)]
     return Contents({name.as_posix(): file for name, file in zip(names, files, strict=True)})
 
 
@@ -117,8 +131,16 @@ def parsed(content: bytes, place: str) -> Contents:
     return Contents(files)
 
 
+def _entry(file: File) -> dict[str, Any]:
+    """Return a file as the manifest has it: the name of its object only if that is not the checksum."""
+    entry = {"size": file.size, "sha256": file.sha256}
+    return entry if file.key == file.sha256 else {**entry, "object": file.key}
+
+
 def _file(name: str, entry: Mapping[str, Any]) -> File:
-    file = File(entry["size"], entry["sha256"])
+    file = File(entry["size"], entry["sha256"], entry.get("object", entry["sha256"]))
     if type(file.size) is not int or file.size < 0 or not _SHA256.fullmatch(file.sha256) or not _NAME.fullmatch(name):
+        raise ValueError
+    if not _KEY.fullmatch(file.key) or checksum_of(file.key) != file.sha256:
         raise ValueError
     return file

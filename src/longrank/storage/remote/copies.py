@@ -73,9 +73,9 @@ def check_objects(place: Path | str) -> None:
         InputError, MissingExtra: as `local`.
     """
     store = Store(address_of(place))
-    contents, sizes = read_contents(store), store.sizes(FILES)
+    contents, there = read_contents(store), store.objects(FILES)
     for name, file in contents.files.items():
-        if sizes.get(file.sha256) != file.size:
+        if file.key not in there or there[file.key].size != file.size:
             raise IntegrityError(f"{store.address}: {name} is missing or of another size; upload the index again")
 
 

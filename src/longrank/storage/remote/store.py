@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,19 @@ class Seen(NamedTuple):
 
     content: bytes | None
     state: Mapping[str, Any] | None
+
+
+class Stored(NamedTuple):
+    """Size of an object in bytes, and when it was written, by the clock of the store; None: the store does not say."""
+
+    size: int
+    written: datetime | None
+
+
+def written(state: Mapping[str, Any]) -> datetime | None:
+    """Return when an object was written, from fsspec's description of it; None: it does not say."""
+    times = (state.get(name) for name in ("LastModified", "last_modified", "mtime", "updated"))
+    return next((time for time in times if isinstance(time, datetime)), None)
 
 
 class Store:
@@ -69,8 +83,8 @@ class Store:
             if self._state(name) == state:
                 return Seen(content, state)
 
-    def sizes(self, folder: str) -> dict[str, int]:
-        """Return the bytes of each object below a folder, by its name there."""
+    def objects(self, folder: str) -> dict[str, Stored]:
+        """Return the objects below a folder, by their names there."""
         with self._telling():
             self._files.invalidate_cache()
             try:
@@ -79,7 +93,7 @@ class Store:
                 if _is_of_bucket(error):
                     raise
                 found = {}
-        return {path.rpartition("/")[2]: int(state["size"]) for path, state in found.items()}
+        return {path.rpartition("/")[2]: Stored(int(state["size"]), written(state)) for path, state in found.items()}
 
     def send(self, path: Path, name: str, advance: Callable[[int], object]) -> None:
         """Copy a file into the store, in one step; `advance` is called with the numbers of bytes just sent."""
