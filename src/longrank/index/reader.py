@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -395,7 +396,13 @@ def build_index(
             shutil.rmtree(place, ignore_errors=True)
         raise
     if folder is None:  # removed with the index, at the latest when Python ends
-        weakref.finalize(index, shutil.rmtree, place, ignore_errors=True)
+        weakref.finalize(index, _remove, place, os.getpid())
     notes.add("documents without a term, which no query finds", count=index.n_docs - index.n_nonempty)
     index.notes = notes
     return index
+
+
+def _remove(place: Path, process: int) -> None:
+    """Remove the folder of a temporary index in the process that built it; a forked process only used it."""
+    if os.getpid() == process:
+        shutil.rmtree(place, ignore_errors=True)
