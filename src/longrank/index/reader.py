@@ -402,7 +402,7 @@ def build_index(
     return index
 
 
-def _remove(place: Path, process: int) -> None:
+def _remove(place: Path | str, process: int) -> None:
     """Remove the folder of a temporary index in the process that built it; a forked process only used it."""
     if os.getpid() == process:
         shutil.rmtree(place, ignore_errors=True)

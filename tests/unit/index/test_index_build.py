@@ -193,7 +193,7 @@ if (child := os.fork()) == 0:
     sys.exit(0)
 os.waitpid(child, 0)
 index.add([("b", "bread")])
-print(index.n_docs, index.path)
+print(longrank.Index(index.path).n_docs, index.path)
 """
     output = subprocess.check_output([sys.executable, "-c", program], text=True)
     n_docs, folder = output.split()
