@@ -439,6 +439,28 @@ def test_a_conversion_in_the_cache_is_made_once(tmp_path: Path, monkeypatch: pyt
     assert verb.converted(str(folder), Notes()) != str(made)  # another tokenizer is another model
 
 
+def test_a_conversion_of_an_adapter_is_made_again_for_another_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from importlib import import_module
+
+    from safetensors.torch import load_file, save_file
+
+    from longrank.types import Notes
+
+    verb = import_module("longrank.verbs.convert")
+    monkeypatch.setattr(verb, "cache_folder", lambda: tmp_path / "cache")
+    base, adapter = save_encoder(tmp_path / "base"), tmp_path / "adapter"
+    lora(adapter, base)
+    shutil.copy(base / "tokenizer.json", adapter)  # as a trainer saves it
+    shutil.copy(base / "tokenizer_config.json", adapter)
+    made = verb.converted(str(adapter), Notes())
+    assert verb.converted(str(adapter), Notes()) == made
+    weights = load_file(base / "model.safetensors")
+    save_file({name: -values for name, values in weights.items()}, base / "model.safetensors", {"format": "pt"})
+    assert verb.converted(str(adapter), Notes()) != made
+
+
 def test_a_seq2seq_of_another_family_is_converted(tmp_path: Path) -> None:
     made = longrank.convert(pickled(save_seq2seq(tmp_path / "bart", "Bart")), tmp_path / "new")
     assert made.head == "seq2seq"
