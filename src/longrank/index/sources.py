@@ -63,11 +63,19 @@ class SourceState(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """Sources of an index: absolute paths of files and folders, options of reading, and the files by path."""
+    """Sources of an index.
+
+    Attributes:
+        places: absolute paths of files and folders, addresses of databases.
+        corpus: options of reading.
+        files: files by path.
+        digest: digest of the index that these files gave; "": unknown, such as after an update that was killed.
+    """
 
     places: tuple[str, ...]
     corpus: CorpusOptions
     files: dict[str, SourceState]
+    digest: str = ""
 
 
 def write_sources(folder: Path, sources: Sources) -> None:
@@ -81,6 +89,7 @@ def write_sources(folder: Path, sources: Sources) -> None:
     corpus["text"] = {"encoding": text.encoding, "errors": text.errors, "limits": asdict(text.limits)}
     corpus["files"] = {"include": files.include, "exclude": files.exclude, "strict": files.strict, "ocr": files.ocr}
     header = {"format": FORMAT, "version": VERSION, "sources": sources.places, "corpus": corpus}
+    header["digest"] = sources.digest
     with atomic_write(folder / SOURCES, "w") as stream:
         for value in (header, *(state._asdict() for _, state in sorted(sources.files.items()))):
             stream.write(json.dumps(value) + "\n")
@@ -100,11 +109,12 @@ def read_sources(folder: Path) -> Sources:
         states = TypeAdapter(list[SourceState]).validate_python(files)
         places = TypeAdapter(tuple[str, ...]).validate_python(header["sources"])
         corpus = _corpus(header["corpus"])
+        digest = str(header.get("digest", ""))
     except FileNotFoundError:
         raise InputError("the index has no record of its source files", path=folder, fix=_FIX) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
         raise InputError(f"{SOURCES} cannot be read ({first_line(error)})", path=folder, fix=_FIX) from None
-    return Sources(places, corpus, {state.path: state for state in states})
+    return Sources(places, corpus, {state.path: state for state in states}, digest)
 
 
 def _corpus(value: dict[str, Any]) -> CorpusOptions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, pairwise
@@ -90,7 +90,7 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
                 files[state.path] = state._replace(ids=(*state.ids, *ids))
             end += n
         with _telling_state("the index is valid, but updates need this record: build the index again"):
-            write_sources(folder, Sources(tuple(map(absolute, places)), corpus, files))
+            write_sources(folder, Sources(tuple(map(absolute, places)), corpus, files, index.digest))
 
 
 @contextmanager
@@ -170,38 +170,48 @@ def update(
 def _updated(
     folder: Path, *, dry_run: bool, notes: Notes, progress: Callable[[int], object] | None, workers: int
 ) -> Changes:
-    Index(folder)
-    sources = read_sources(folder)
+    index, sources = Index(folder), read_sources(folder)
     now = _now(sources)
     changes = _compared(sources.files, now)
-    if dry_run:
-        return changes
-    if now == sources.files:
+    if dry_run or (now == sources.files and sources.digest == index.digest):
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := read_sources(folder)) != sources:  # another update has ended meanwhile
             sources, now = newest, _now(newest)
             changes = _compared(sources.files, now)
-        if any(changes[:3]):
-            changes = _apply(writer, Index(folder), sources, changes, now, progress=progress, workers=workers)
-            write_sources(folder, _begun(sources, changes, now))
+        index = Index(folder)
+        read = _to_read(sources, changes, now, index, notes)
+        if read or changes.vanished:
+            changes = _apply(writer, index, sources, changes, now, read=read, progress=progress, workers=workers)
+            write_sources(folder, _begun(sources, read, now))
             writer.commit()
         with _telling_state("the index is up to date; the next update compares these files again"):
-            write_sources(folder, sources._replace(files=now))
+            write_sources(folder, sources._replace(files=now, digest=Index(folder).digest))
     return changes
 
 
-def _begun(sources: Sources, changes: Changes, now: dict[str, SourceState]) -> Sources:
+def _to_read(
+    sources: Sources, changes: Changes, now: dict[str, SourceState], index: Index, notes: Notes
+) -> Sequence[str]:
+    """Return the files to read: new and changed files; all, if another command has changed the index meanwhile."""
+    if sources.digest == index.digest:
+        return [*changes.new, *changes.changed]
+    if sources.digest:
+        notes.say("another command has changed the index since its last update: all files were compared with it")
+    return sorted(now)
+
+
+def _begun(sources: Sources, read: Iterable[str], now: dict[str, SourceState]) -> Sources:
     """Return the record of an update that a crash may leave on either side of its commit.
 
     The files of the update count as changed next time, and their documents of both states as theirs: a document of a
     file that vanishes before then is deleted, too.
     """
     files = dict(sources.files)
-    for path in (*changes.new, *changes.changed):
+    for path in read:
         before = files[path].ids if path in files else ()
         files[path] = SourceState(path, -1, 0, "", tuple(dict.fromkeys((*before, *now[path].ids))))
-    return sources._replace(files=files)
+    return sources._replace(files=files, digest="")
 
 
 def _now(sources: Sources) -> dict[str, SourceState]:
@@ -231,10 +241,12 @@ def _apply(
     sources: Sources,
     changes: Changes,
     now: dict[str, SourceState],
+    *,
+    read: Iterable[str],
     **options: Any,
 ) -> Changes:
     """Delete and add documents; put the ids of read files into `now`."""
-    ids: dict[str, list[str]] = {path: [] for path in (*changes.new, *changes.changed)}
+    ids: dict[str, list[str]] = {path: [] for path in read}
     only = frozenset(map(Path, ids))
     corpus = replace(sources.corpus, files=replace(sources.corpus.files, only=only))
     elsewhere = {doc_id: path for path in now if path not in ids for doc_id in now[path].ids}
@@ -243,15 +255,15 @@ def _apply(
     before, first = len(writer), next(others, None)
     replaced = writer.add(chain([first], others), replace=True, **options) if first is not None else 0
     added = len(writer) - before + replaced
-    living = {doc_id for read in ids.values() for doc_id in read}
+    living = {doc_id for own in ids.values() for doc_id in own}
     gone = [
         doc_id
-        for path in (*changes.vanished, *changes.changed)
-        for doc_id in sources.files[path].ids
+        for path in (*changes.vanished, *ids)
+        for doc_id in (sources.files[path].ids if path in sources.files else ())
         if doc_id not in living and doc_id in writer
     ]
-    for path, read in ids.items():
-        now[path] = now[path]._replace(ids=tuple(read))
+    for path, own in ids.items():
+        now[path] = now[path]._replace(ids=tuple(own))
     return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
 
 

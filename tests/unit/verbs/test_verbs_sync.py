@@ -13,6 +13,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.index import Index
 from longrank.index.folder import SOURCES
 from longrank.index.sources import Sources, SourceState, write_sources
+from longrank.types import Notes
 from longrank.verbs.sync import sync, watched
 
 
@@ -38,6 +39,27 @@ def test_the_first_sync_builds_and_later_syncs_update(folder: Path, tmp_path: Pa
         ("c.txt", "Cows moo."),
     ]
     assert not any(sync([folder], index))
+
+
+def test_documents_that_another_command_changed_are_those_of_the_files_again(folder: Path, tmp_path: Path) -> None:
+    index = tmp_path / "notes.index"
+    sync([folder], index)
+    with Index(index).writer() as writer:
+        writer.delete(["a.txt"])
+        writer.add([{"doc_id": "b.txt", "text": "Something else."}], replace=True)
+        writer.add([("mine", "Added by hand.")])
+    notes = Notes()
+    assert sync([folder], index, notes=notes) == ([], [], [], 2, 1)
+    assert notes.lines() == [
+        "another command has changed the index since its last update: all files were compared with it"
+    ]
+    assert {document.doc_id: document.text for document in Index(index)} == {
+        "a.txt": "Dogs bark.",
+        "b.txt": "Cats purr.",
+        "mine": "Added by hand.",
+    }
+    assert not any(sync([folder], index, notes=(quiet := Notes())))
+    assert quiet.lines() == []
 
 
 def test_other_sources_are_refused(folder: Path, tmp_path: Path) -> None:
