@@ -51,6 +51,7 @@ def parse_json(text: str, place: str = "--filter") -> Filter:
 
 
 _WHERE = re.compile(r"\s*(?P<field>[^<>=!]+?)\s*(?P<sign>>=|<=|!=|==|=|>|<|\sin\s)\s*(?P<value>.*?)\s*", re.DOTALL)
+_ITEM = re.compile(r',\s*("(?:[^"\\]|\\.)*"(?=\s*(?:,|\Z))|[^,]*)', re.DOTALL)
 _SIGNS = {"=": "$eq", "==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte", "in": "$in"}
 
 
@@ -88,8 +89,12 @@ def _where(text: str) -> tuple[str, str, Any]:
     if match is None or not match["value"]:
         raise InputError("--where takes FIELD, one of = != > >= < <= in, and VALUE", got=text, fix="e.g. 'year>=2020'")
     operator = _SIGNS[match["sign"].strip()]
-    values = [_value(part.strip()) for part in match["value"].split(",")] if operator == "$in" else []
-    return match["field"], operator, values if operator == "$in" else _value(match["value"])
+    return match["field"], operator, _values(match["value"]) if operator == "$in" else _value(match["value"])
+
+
+def _values(text: str) -> list[Any]:
+    """Return the values between commas; a comma within a quoted text separates none."""
+    return [_value(item.strip()) for item in _ITEM.findall(f",{text}")]
 
 
 def _value(text: str) -> Any:
