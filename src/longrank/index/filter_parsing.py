@@ -12,7 +12,7 @@ from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.formats.strict_json import Fault, explained, parse
 from longrank.index.columns import Scalar, scalar
-from longrank.index.filters import RANGES, AnyValue, Every, Exists, Filter, Not, Some
+from longrank.index.filters import RANGES, AnyValue, Empty, Every, Exists, Filter, Not, Some
 
 OPERATORS = ("$eq", "$ne", *RANGES, "$in", "$nin", "$exists", "$not")
 CONNECTIVES = ("$and", "$or", "$not")
@@ -179,6 +179,8 @@ class _Parser:
         if operator in ("$in", "$nin"):
             filter: Filter = AnyValue(field, "$in", self._list(value, place), place)
             return filter if operator == "$in" else Not(filter)
+        if operator in ("$eq", "$ne") and isinstance(value, list | tuple) and not value:
+            return Empty(field) if operator == "$eq" else Not(Empty(field))
         operand = (_scalar(value, place),)
         if operator in RANGES:
             return AnyValue(field, str(operator), self._ordered(operand, place), place)
