@@ -117,6 +117,21 @@ def test_a_pipe_or_a_device_is_never_renamed_away(tmp_path: Path) -> None:
             check_writable(tmp_path / name)
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs the descriptors of Linux")
+def test_an_open_file_is_not_replaced_by_its_descriptor(tmp_path: Path) -> None:
+    with (tmp_path / "all.runs").open("w") as stream:
+        stream.write("kept\n")
+        stream.flush()
+        (tmp_path / "link").symlink_to(f"/dev/fd/{stream.fileno()}")
+        for path in (f"/dev/fd/{stream.fileno()}", f"/proc/self/fd/{stream.fileno()}", tmp_path / "link"):
+            with (
+                pytest.raises(InputError, match="is a file that is open already; a file name"),
+                atomic_write(Path(path)),
+            ):
+                raise AssertionError("the block must not be entered")
+    assert (tmp_path / "all.runs").read_text() == "kept\n"
+
+
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder; a file name is needed"):
         check_writable(tmp_path)
