@@ -25,7 +25,8 @@ except ImportError:
 class LongRankRetriever(SearcherSettings, BaseRetriever):  # type: ignore[misc]  # types of langchain_core are not read
     """Returns documents, best first; a document's metadata are its other fields, and the evidence under `longrank`.
 
-    Attributes: see `SearcherSettings`. ``invoke(query, filter=..., k=...)`` replaces two of them for a query, as ``ainvoke`` does.
+    Attributes: see `SearcherSettings`. ``invoke(query, filter=..., k=...)`` and ``ainvoke`` replace two
+    of them for a query.
     """
 
     def _get_relevant_documents(
