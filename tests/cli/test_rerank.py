@@ -264,3 +264,17 @@ def test_a_damaged_index_is_exit_3(folder: Path, tmp_path: Path, capsys: pytest.
     victim.write_bytes(victim.read_bytes()[:-1])
     assert main(["search", str(copy), "honey", "--pipeline", "lexical"]) == 3
     assert victim.name in capsys.readouterr().err
+
+
+def test_damaged_evidence_is_exit_3_and_stays(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, evidence = rerank_arguments(folder, tmp_path / "new.run"), tmp_path / "new.run.evidence"
+    assert main(arguments) == 0
+    damaged = bytearray(evidence.read_bytes())
+    damaged[damaged.index(b"\n") + 60] ^= 1
+    evidence.write_bytes(damaged)
+    for command in (arguments, ["check", str(evidence)]):
+        capsys.readouterr()
+        assert main(command) == 3
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "new.run.evidence: damaged after byte" in line
+    assert evidence.read_bytes() == damaged

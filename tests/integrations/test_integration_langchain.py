@@ -67,6 +67,19 @@ def test_a_compressor_can_be_copied_and_pickled(compressor: LongRankCompressor, 
         assert again.compress_documents(documents, QUERY) == expected
 
 
+def test_changed_settings_rank(index: str, documents: list[Document]) -> None:
+    compressor = LongRankCompressor(pipeline="lexical", index=index)
+    copy = compressor.model_copy(update={"assignments": ("aggregate.name=firstp",)})
+    for _ in range(2):
+        for changed, name in ((compressor, "maxp"), (copy, "firstp")):
+            assert changed.compress_documents(documents, QUERY)[0].metadata["longrank"]["aggregator"] == name
+    compressor.assignments = copy.assignments
+    assert compressor.compress_documents(documents, QUERY) == copy.compress_documents(documents, QUERY)
+    compressor.pipeline = "maxpp"
+    with pytest.raises(InputError, match="unknown pipeline"):
+        compressor.compress_documents(documents, QUERY)
+
+
 def test_mistakes_are_told_when_it_is_made() -> None:
     with pytest.raises(InputError, match="unknown pipeline"):
         LongRankCompressor(pipeline="maxpp")

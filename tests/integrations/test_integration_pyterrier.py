@@ -93,6 +93,14 @@ def test_a_missing_text_names_the_document(reranker: LongRankReranker, frame: pd
         reranker(frame)
 
 
+@pytest.mark.parametrize("missing", [None, math.nan])
+def test_a_missing_qid_names_the_document(reranker: LongRankReranker, frame: pd.DataFrame, missing: object) -> None:
+    frame["qid"] = frame["qid"].astype(object)
+    frame.loc[2, "qid"] = missing
+    with pytest.raises(InputError, match="document 'near' has no qid; give it a qid, or drop its row"):
+        reranker(frame)
+
+
 def test_titles_are_read_where_the_pipeline_says_so(index: str, frame: pd.DataFrame) -> None:
     titled = LongRankReranker("lexical", index=index, assignments=["title=true"])
     out = titled(frame.assign(title=["hurricanes named hurricanes", None, ""] * 2))

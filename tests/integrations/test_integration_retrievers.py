@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,8 @@ from longrank.integrations.searching import LazySearcher
 
 FIELDS: dict[str, dict[str, Any]] = {
     "far": {"year": 2019, "lang": "en", "tags": ["sea"]},
-    "long": {"year": 2020, "lang": "en", "tags": ["sea", "wind"]},
-    "near": {"year": 2021, "lang": "de"},
+    "long": {"year": 2020, "lang": "en", "tags": ["sea", "wind"], "also": ["x"]},
+    "near": {"year": 2021, "lang": "de", "also": []},
 }
 
 
@@ -62,6 +63,33 @@ def test_langchain(index: str) -> None:
         LongRankRetriever(index=index, pipeline="lexical", filter={"year": {"$gtt": 1}})
 
 
+def test_langchain_asynchronously(index: str) -> None:
+    pytest.importorskip("langchain_core", reason="needs the extra langchain")
+    from longrank.integrations.langchain_retriever import LongRankRetriever
+
+    retriever = LongRankRetriever(index=index, pipeline="lexical")
+    assert [one.id for one in asyncio.run(retriever.ainvoke(QUERY, filter={"year": {"$gte": 2021}}))] == ["near"]
+    ((best,),) = asyncio.run(retriever.abatch([QUERY], k=1))
+    assert best.id == "long"
+
+
+def test_langchain_with_changed_settings(index: str, tmp_path: Path) -> None:
+    pytest.importorskip("langchain_core", reason="needs the extra langchain")
+    from longrank.integrations.langchain_retriever import LongRankRetriever
+
+    Index.build([{"id": "new", "text": TEXTS["long"]}], tmp_path / "other")
+    retriever = LongRankRetriever(index=index, pipeline="lexical", k=1)
+    same, copy = retriever.model_copy(), retriever.model_copy(update={"index": str(tmp_path / "other")})
+    assert [one.invoke(QUERY)[0].id for one in (retriever, same, copy)] == ["long", "long", "new"]
+    same.index = str(tmp_path / "other")
+    same.pipeline = "bm25"
+    assert [one.invoke(QUERY)[0].id for one in (retriever, same)] == ["long", "new"]
+    assert same.invoke(QUERY)[0].metadata["longrank"]["aggregator"] is None
+    retriever.pipeline = "lexicall"
+    with pytest.raises(InputError, match="lexicall"):
+        retriever.invoke(QUERY)
+
+
 def test_langchain_in_a_chain(index: str) -> None:
     pytest.importorskip("langchain_core", reason="needs the extra langchain")
     from langchain_core.runnables import RunnableLambda
@@ -102,6 +130,8 @@ def test_llama_index(index: str) -> None:
     assert found(year, wind) == {"long"}
     assert found(MetadataFilter(key="lang", value="de"), wind, condition=FilterCondition.OR) == {"long", "near"}
     assert found(MetadataFilters(filters=[year]), MetadataFilter(key="lang", value="de")) == {"near"}
+    assert found(MetadataFilter(key="tags", operator=FilterOperator.IS_EMPTY, value=None), year) == {"near"}
+    assert found(MetadataFilter(key="also", operator=FilterOperator.IS_EMPTY, value=None), year) == {"near"}
     with pytest.raises(InputError, match=r"filter of 'lang': LongRank has no such operator \(got 'text_match'\)"):
         found(MetadataFilter(key="lang", operator=FilterOperator.TEXT_MATCH, value="e"))
 
@@ -167,6 +197,11 @@ def test_pyterrier(index: str) -> None:
         ("2", "far"),
         ("2", "long"),
     }
+    texts = queries.assign(filter=['{"year": 2021}', None])
+    assert set(LongRankRetriever(index, "lexical", filter={"lang": "en"})(texts).docno) == {"near", "long", "far"}
+    for wrong, message in ((3, "an object of fields"), ("year", "is not JSON"), ([], "an object of fields")):
+        with pytest.raises(InputError, match=rf"filter of query '1'.* {message}"):
+            retriever(queries.head(1).assign(filter=[wrong]))
     assert len(retriever(queries.head(0))) == 0
     again = (retriever >> LongRankReranker("lexical", index=index))(queries.head(1))
     assert again.docno[0] == "long"

@@ -117,6 +117,21 @@ def test_a_pipe_or_a_device_is_never_renamed_away(tmp_path: Path) -> None:
             check_writable(tmp_path / name)
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs the descriptors of Linux")
+def test_an_open_file_is_not_replaced_by_its_descriptor(tmp_path: Path) -> None:
+    with (tmp_path / "all.runs").open("w") as stream:
+        stream.write("kept\n")
+        stream.flush()
+        (tmp_path / "link").symlink_to(f"/dev/fd/{stream.fileno()}")
+        for path in (f"/dev/fd/{stream.fileno()}", f"/proc/self/fd/{stream.fileno()}", tmp_path / "link"):
+            with (
+                pytest.raises(InputError, match="is a file that is open already; a file name"),
+                atomic_write(Path(path)),
+            ):
+                raise AssertionError("the block must not be entered")
+    assert (tmp_path / "all.runs").read_text() == "kept\n"
+
+
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder; a file name is needed"):
         check_writable(tmp_path)
@@ -347,6 +362,42 @@ def test_any_flipped_bit_of_the_last_block_is_cut_away_and_redone(whole: bytes, 
             assert path.read_bytes() == whole
 
 
+def test_a_block_that_reached_the_disk_in_part_is_cut_away_and_redone(whole: bytes, tmp_path: Path) -> None:
+    start, path = marks(tmp_path)[-2], tmp_path / "holes"
+    for size in range(1, len(whole) - start + 1):
+        path.write_bytes(whole[:start] + bytes(size) + whole[start + size :])
+        write_blocks(path, BLOCKS)
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("torn", [0, 3])
+def test_a_flipped_bit_before_the_last_block_is_damage_and_the_file_stays(torn: int, tmp_path: Path) -> None:
+    blocks, path = [[b"first", b""], [b"second" * 20, b"third"], [b"C\x04\x00\x00\x00" * 3]], tmp_path / "flipped"
+    write_blocks(path, blocks[:2])
+    before_last = path.stat().st_size
+    write_blocks(path, blocks)
+    whole = path.read_bytes()
+    start = whole.index(b"\n") + 1
+    first = start + sum(9 + len(body) for body in blocks[0]) + 13
+    for position in range(start, before_last):
+        damaged = bytearray(whole[: len(whole) - torn])
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        safe = start if position < first else first
+        message = (
+            rf"flipped: damaged after byte {safe}; finished blocks that follow: \d; .*: truncate -s {safe} /.*flipped"
+        )
+        for read in (lambda: list(read_journal(path)), lambda: Journal(path, HEADER)):
+            if torn and position >= before_last - 13:  # no whole mark follows: no power cut, and no other sign of it
+                continue
+            with pytest.raises(IntegrityError, match=message):
+                read()
+        assert path.read_bytes() == damaged
+    os.truncate(path, first)
+    write_blocks(path, blocks)
+    assert path.read_bytes() == whole
+
+
 def test_a_reader_refuses_a_journal_that_is_not_finished(whole: bytes, tmp_path: Path) -> None:
     safe = marks(tmp_path)
     path = tmp_path / "cut"
@@ -364,7 +415,7 @@ def test_a_record_that_was_taken_out_whole_is_noticed(whole: bytes, tmp_path: Pa
     frame = 9 + len(BLOCKS[0][0])
     path = tmp_path / "spliced"
     path.write_bytes(whole[: safe[0]] + whole[safe[0] + frame :])
-    with pytest.raises(IntegrityError, match=f"damaged after byte {safe[0] + 9}"):
+    with pytest.raises(IntegrityError, match=f"damaged after byte {safe[0]}; finished blocks that follow: 3"):
         list(read_journal(path))
 
 

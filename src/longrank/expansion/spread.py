@@ -10,6 +10,7 @@ from longrank.engines import Engine, in_order, opening_here
 from longrank.expansion.decoding import Decoding
 from longrank.expansion.expand import Block, PredictBlocks, predicted
 from longrank.expansion.predictor import QueryPredictor
+from longrank.networks.checks import check_unchanged
 from longrank.networks.model_files import find_model
 from longrank.networks.threads import use_threads
 from longrank.types import Notes
@@ -24,12 +25,14 @@ class Predicting:
         decoding: how queries are decoded.
         options: further options of `QueryPredictor`.
         threads: CPU threads of the worker; None: as they are.
+        expected: fingerprint of the predictor in the process that shares the work; empty: any.
     """
 
     model: str
     decoding: Decoding
     options: Mapping[str, Any]
     threads: int | None = None
+    expected: str = ""
     _opened: tuple[QueryPredictor, Notes] | None = field(default=None, init=False)
 
     def open(self, notes: Notes) -> QueryPredictor:
@@ -42,6 +45,7 @@ class Predicting:
             notes = Notes()
             with opening_here():
                 self._opened = self.open(notes), notes
+            check_unchanged(self.expected, self._opened[0].fingerprint)
             use_threads(self.threads)
         predictor, notes = self._opened
         before = notes.copy()

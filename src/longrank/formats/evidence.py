@@ -110,6 +110,7 @@ class EvidenceWriter:
         Raises:
             InputError: the file cannot be written, is being written by another process, or was begun
                 with another header (names the difference).
+            IntegrityError: the file is damaged before its last block.
         """
         with ExitStack() as opening:
             opening.enter_context(working_on(self._path))

@@ -16,16 +16,23 @@ class Changeable:
     """An index whose folder can be changed.
 
     Attributes:
-        place: its folder, or its address in an object store.
+        path: its folder, absolute; of an index in an object store, a copy in the cache folder.
+        place: its folder as it was given, or its address in an object store.
         notes: counts remarks on accepted input.
     """
 
+    path: Path
     place: Path | str
     notes: Notes
     _origin: Self | None = None
 
     def __init__(self, path: Path | str) -> None:
         raise NotImplementedError
+
+    @property
+    def location(self) -> Path | str:
+        """Its folder, absolute, or its address in an object store."""
+        return self.path if isinstance(self.place, Path) else self.place
 
     @contextmanager
     def writer(self, notes: Notes | None = None) -> Iterator[IndexWriter]:
@@ -52,7 +59,7 @@ class Changeable:
             ['d2', 'd3']
         """
         notes = self.notes if notes is None else notes
-        with changing(self.place, notes) as folder, writing(folder, notes) as writer:
+        with changing(self.location, notes) as folder, writing(folder, notes) as writer:
             yield writer
 
     def add(self, documents: Any, **options: Any) -> Self:
@@ -78,6 +85,6 @@ class Changeable:
         return self._opened_again()
 
     def _opened_again(self) -> Self:
-        index = type(self)(self.place)
+        index = type(self)(self.location)
         index._origin = self  # a temporary folder lives as long as its index
         return index

@@ -12,7 +12,7 @@ from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.formats.strict_json import Fault, explained, parse
 from longrank.index.columns import Scalar, scalar
-from longrank.index.filters import RANGES, AnyValue, Every, Exists, Filter, Not, Some
+from longrank.index.filters import RANGES, AnyValue, Empty, Every, Exists, Filter, Not, Some
 
 OPERATORS = ("$eq", "$ne", *RANGES, "$in", "$nin", "$exists", "$not")
 CONNECTIVES = ("$and", "$or", "$not")
@@ -51,6 +51,7 @@ def parse_json(text: str, place: str = "--filter") -> Filter:
 
 
 _WHERE = re.compile(r"\s*(?P<field>[^<>=!]+?)\s*(?P<sign>>=|<=|!=|==|=|>|<|\sin\s)\s*(?P<value>.*?)\s*", re.DOTALL)
+_ITEM = re.compile(r',\s*("(?:[^"\\]|\\.)*"(?=\s*(?:,|\Z))|[^,]*)', re.DOTALL)
 _SIGNS = {"=": "$eq", "==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte", "in": "$in"}
 
 
@@ -88,8 +89,12 @@ def _where(text: str) -> tuple[str, str, Any]:
     if match is None or not match["value"]:
         raise InputError("--where takes FIELD, one of = != > >= < <= in, and VALUE", got=text, fix="e.g. 'year>=2020'")
     operator = _SIGNS[match["sign"].strip()]
-    values = [_value(part.strip()) for part in match["value"].split(",")] if operator == "$in" else []
-    return match["field"], operator, values if operator == "$in" else _value(match["value"])
+    return match["field"], operator, _values(match["value"]) if operator == "$in" else _value(match["value"])
+
+
+def _values(text: str) -> list[Any]:
+    """Return the values between commas; a comma within a quoted text separates none."""
+    return [_value(item.strip()) for item in _ITEM.findall(f",{text}")]
 
 
 def _value(text: str) -> Any:
@@ -174,6 +179,8 @@ class _Parser:
         if operator in ("$in", "$nin"):
             filter: Filter = AnyValue(field, "$in", self._list(value, place), place)
             return filter if operator == "$in" else Not(filter)
+        if operator in ("$eq", "$ne") and isinstance(value, list | tuple) and not value:
+            return Empty(field) if operator == "$eq" else Not(Empty(field))
         operand = (_scalar(value, place),)
         if operator in RANGES:
             return AnyValue(field, str(operator), self._ordered(operand, place), place)

@@ -101,6 +101,21 @@ class Exists(Filter):
 
 
 @dataclass(frozen=True)
+class Empty(Filter):
+    """The documents whose field is a list without items."""
+
+    field: str
+
+    def mask(self, columns: Columns) -> Mask:
+        """Return the documents that have the field, and no value of it."""
+        mask = Exists(self.field).mask(columns)
+        if mask.any():
+            mask = mask.copy()
+            mask[columns.column(self.field).docs] = False
+        return mask
+
+
+@dataclass(frozen=True)
 class Not(Filter):
     """The documents that do not match."""
 

@@ -28,7 +28,7 @@ from longrank.index.builder import write_index
 from longrank.index.changeable import Changeable
 from longrank.index.documents import Slots
 from longrank.index.filters import Filter
-from longrank.index.folder import VECTORS, open_parts, place_of
+from longrank.index.folder import VECTORS, open_parts, place_of, read_manifest
 from longrank.index.languages import Languages, keeping
 from longrank.index.living import Readers, readers_of
 from longrank.index.living_metadata import metadata_of
@@ -45,8 +45,8 @@ class Index(Changeable):
     """An index: postings, statistics and documents. Documents have ids, and numbers from 0 in the order of reading.
 
     Attributes:
-        path: its folder; of an index in an object store, a copy in the cache folder.
-        place: its folder, or its address in an object store.
+        path: its folder, absolute; of an index in an object store, a copy in the cache folder.
+        place: its folder as it was given, or its address in an object store.
         notes: counts remarks of the build.
         options: the options of the build.
         analyzer: the analysis chain of documents and queries; of documents without a language in a mixed index.
@@ -70,7 +70,9 @@ class Index(Changeable):
             IntegrityError: a file is missing or of another size, or another version wrote it.
         """
         self.place = place_of(path)
-        self.path = path = local(self.place)
+        path = local(self.place)
+        read_manifest(path)  # its errors name the path as it was given
+        self.path = path = path.absolute()  # the working folder may change
         self.notes = Notes()
         self.parts = open_parts(path)
         self.options = self.parts[0].options

@@ -40,7 +40,6 @@ _OPERATORS: dict[str, Callable[[Any], Any]] = {
     "nin": lambda value: {"$nin": value},
     "any": lambda value: {"$in": value},
     "contains": lambda value: {"$eq": value},
-    "is_empty": lambda value: {"$exists": False},
 }
 """LlamaIndex's operators; `any` and `contains` are of fields with lists."""
 
@@ -132,6 +131,8 @@ def filter_of(filters: MetadataFilters | Mapping[str, Any] | None) -> Mapping[st
 
 def _condition(part: MetadataFilter) -> dict[str, Any]:
     name = part.operator.value
+    if name == "is_empty":
+        return {"$or": [{part.key: {"$exists": False}}, {part.key: []}]}
     if name not in _OPERATORS:
         raise InputError(f"filter of '{part.key}': LongRank has no such operator", got=name)
     return {part.key: _OPERATORS[name](part.value)}

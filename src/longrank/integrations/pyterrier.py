@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
-from longrank.errors import MissingExtra
+from longrank.errors import InputError, MissingExtra
 from longrank.integrations.reranking import KEY, LazyReranker, document
 
 try:
@@ -72,9 +72,11 @@ class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has n
         """Return the rows in their new order, with the new columns.
 
         Raises:
-            InputError: a text is missing; or as the constructor.
+            InputError: a text or a qid is missing; or as the constructor.
         """
         pt.validate.result_frame(inp, extra_columns=["query", "text"])
+        if (missing := inp[inp["qid"].isna()]).size:
+            raise InputError(f"document {missing['docno'].iloc[0]!r} has no qid", fix="give it a qid, or drop its row")
         rows = inp.drop(columns=[*_NEW, _PARTIAL], errors="ignore")
         if rows.empty:
             return rows.assign(**{name: pd.Series(dtype=kind) for name, kind in self._new.items()})

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from longrank.errors import MissingExtra
-from longrank.index.filter_parsing import parsed_filter
+from longrank.index.filter_parsing import parse_filter, parse_json, parsed_filter
+from longrank.index.filters import Filter
 from longrank.integrations.reranking import KEY
 from longrank.integrations.searching import LazySearcher
 
@@ -28,7 +29,8 @@ _PARTIAL = f"{KEY}_partial"
 
 
 class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has no types
-    """Retrieves the documents of each query, best first; a column ``filter`` has a filter for each query.
+    """Retrieves the documents of each query, best first; a column ``filter`` has a filter for each query, a
+    mapping or a JSON text.
 
     Args:
         index: folder of the index.
@@ -79,10 +81,17 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
             rows, columns=[*(name for name in inp.columns if name not in (*_NEW, _PARTIAL)), *self._new]
         )
 
+    def _filter_of(self, query: dict[str, Any]) -> Filter | None:
+        """Return the filter in a query's row, or the filter of all queries."""
+        own, place = query.get("filter"), f"filter of query {query['qid']!r}"
+        if pd.api.types.is_scalar(own) and pd.isna(own):
+            return parsed_filter(self.filter)
+        return parse_json(own, place) if isinstance(own, str) else parse_filter(own, place)
+
     def _rows(self, query: dict[str, Any]) -> list[dict[str, Any]]:
-        own = query.get("filter")
-        filter = own if isinstance(own, Mapping) else self.filter
-        found = self.searcher.search(query["query"], k=self.num_results, passages=self.passages, filter=filter)
+        found = self.searcher.search(
+            query["query"], k=self.num_results, passages=self.passages, filter=self._filter_of(query)
+        )
         rows = []
         for rank, (result, text, metadata) in enumerate(found):
             evidence = metadata.pop(KEY)

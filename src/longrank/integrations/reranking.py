@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
@@ -19,6 +19,8 @@ from longrank.types import Document
 
 KEY = "longrank"
 """Key of the evidence in a document's metadata."""
+
+Lazy = TypeVar("Lazy")
 
 _log = logging.getLogger("longrank")
 
@@ -92,6 +94,23 @@ class LazyReranker:
         return [(result, evidence_of(result, reranker, ranked.partial)) for result in ranked]
 
 
+_LOADED = ("pipeline", "model", "index", "assignments", "deadline")
+"""Settings that `LazyReranker` and `LazySearcher` take."""
+
+
+def made_with(settings: BaseModel, kind: Callable[..., Lazy], made: Lazy | None) -> Lazy:
+    """Return what was made by the same settings, else another: settings are assigned, or replaced in a copy.
+
+    Raises:
+        InputError: as `kind`.
+    """
+    now = {name: getattr(settings, name) for name in _LOADED}
+    now["assignments"] = tuple(now["assignments"])
+    if made is not None and all(getattr(made, name) == value for name, value in now.items()):
+        return made
+    return kind(**now)
+
+
 class RerankerSettings(BaseModel):
     """Settings of a reranker, as a pydantic model for frameworks whose components are models.
 
@@ -116,13 +135,18 @@ class RerankerSettings(BaseModel):
     top_n: int | None = None
     passages: int = 3
     deadline: float | None = None
-    _reranker: LazyReranker = PrivateAttr()
+    _made: LazyReranker | None = PrivateAttr(None)
 
     def model_post_init(self, context: Any, /) -> None:
         """Check the settings; raises InputError for a pipeline or a setting that is unknown or wrong."""
         super().model_post_init(context)
-        options: dict[str, Any] = {"model": self.model, "index": self.index, "assignments": self.assignments}
-        self._reranker = LazyReranker(self.pipeline, **options, deadline=self.deadline)
+        self._made = self._reranker
+
+    @property
+    def _reranker(self) -> LazyReranker:
+        """Return the reranker of the settings as they are now; raises as `LazyReranker`."""
+        self._made = made_with(self, LazyReranker, self._made)
+        return self._made
 
 
 def document(doc_id: object, text: object, title: object = "") -> Document:

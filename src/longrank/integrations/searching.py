@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 from longrank.config import check_at_least
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
-from longrank.integrations.reranking import KEY, passages_of
+from longrank.index.filters import Filter
+from longrank.integrations.reranking import KEY, made_with, passages_of
 from longrank.ranking.fields import with_metadata
 from longrank.ranking.found import Partial, Result
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
@@ -78,7 +79,7 @@ class LazySearcher:
             return self._loaded
 
     def search(
-        self, query: str, *, k: int, passages: int, filter: Mapping[str, Any] | None = None
+        self, query: str, *, k: int, passages: int, filter: Mapping[str, Any] | Filter | None = None
     ) -> list[tuple[Result, str, dict[str, Any]]]:
         """Return the `k` best documents that match a filter: result, text, and metadata with the evidence.
 
@@ -151,11 +152,16 @@ class SearcherSettings(BaseModel):
     passages: int = 3
     filter: dict[str, Any] | None = None
     deadline: float | None = None
-    _searcher: LazySearcher = PrivateAttr()
+    _made: LazySearcher | None = PrivateAttr(None)
 
     def model_post_init(self, context: Any, /) -> None:
         """Check the settings; raises InputError for a pipeline, setting or filter that is unknown or wrong."""
         super().model_post_init(context)
         parsed_filter(self.filter)
-        options: dict[str, Any] = {"model": self.model, "assignments": self.assignments}
-        self._searcher = LazySearcher(self.index, self.pipeline, **options, deadline=self.deadline)
+        self._made = self._searcher
+
+    @property
+    def _searcher(self) -> LazySearcher:
+        """Return the searcher of the settings as they are now; raises as `LazySearcher`."""
+        self._made = made_with(self, LazySearcher, self._made)
+        return self._made

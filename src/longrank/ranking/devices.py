@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from longrank.engines import Engine, in_order, opening_here
 from longrank.errors import InputError
 from longrank.index.shared import SharedIndex
+from longrank.networks.checks import check_unchanged
 from longrank.networks.threads import use_threads
 from longrank.ranking.evidence_blocks import Block, evidence_of
 from longrank.ranking.pipeline import Pipeline, open_pipeline
@@ -46,6 +47,7 @@ class Replica:
         model: replaces the pipeline's own model.
         device: the worker's device; None: the pipeline's.
         threads: CPU threads of the worker; None: as they are.
+        expected: fingerprint of the scorer in the process that shares the work; empty: any.
     """
 
     index: SharedIndex
@@ -53,6 +55,7 @@ class Replica:
     model: str | None
     device: str | None
     threads: int | None
+    expected: str = ""
     _opened: tuple[Pipeline, Notes] | None = field(default=None, init=False)
 
     def __call__(self, block: Block) -> tuple[list[list[Evidence]], Notes]:
@@ -71,6 +74,8 @@ class Replica:
         notes = Notes()
         assignments = {} if self.device is None else {"scorer.options.device": self.device}
         opened = open_pipeline(self.index.open(), self.settings, model=self.model, assignments=assignments, notes=notes)
+        assert opened.scorer is not None
+        check_unchanged(self.expected, opened.scorer.fingerprint)
         use_threads(self.threads)
         return opened, notes
 
@@ -89,10 +94,8 @@ class Shared:
     def __init__(
         self, pipeline: Pipeline, model: str | None, engine: Engine, devices: Sequence[str | None], notes: Notes
     ) -> None:
-        made = [
-            Replica(SharedIndex.of(pipeline.index), pipeline.settings, model, device, engine.threads)
-            for device in devices
-        ]
+        index, expected = SharedIndex.of(pipeline.index), "" if pipeline.scorer is None else pipeline.scorer.fingerprint
+        made = [Replica(index, pipeline.settings, model, device, engine.threads, expected) for device in devices]
         self._replicas = made if len(made) > 1 else made * engine.workers
         self._engine, self._notes = engine, notes
 

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from longrank.engines import Engine, in_order, opening_here
+from longrank.networks.checks import check_unchanged
 from longrank.networks.threads import use_threads
 from longrank.protocols import Segmenter
 from longrank.text.segment import make_segmenter
@@ -29,11 +30,13 @@ class Encoding(ABC, Generic[E, D]):
         model: an encoder: an alias, a folder or a Hugging Face name.
         preset: segmentation preset, a key of `longrank.text.segment.PRESETS`.
         threads: CPU threads of a worker; None: as they are.
+        expected: fingerprint of the encoder in the process that shares the work; empty: any.
     """
 
     model: str
     preset: str
     threads: int | None
+    expected: str = ""
 
     @abstractmethod
     def load(self, notes: Notes) -> E:
@@ -48,10 +51,12 @@ class Encoding(ABC, Generic[E, D]):
         """The encoder, the segmenter, and the remarks of the encoder."""
         notes = Notes()
         encoder: Any = self.load(notes)
+        check_unchanged(self.expected, encoder.fingerprint)
         return encoder, make_segmenter(self.preset, tokenizer=encoder.offset_tokenizer), notes
 
     def __reduce__(self) -> tuple[type[Encoding[E, D]], tuple[object, ...]]:
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # the model does not travel
+        encoder: Any = self.opened[0]  # does not travel
+        return type(self), (*(getattr(self, field.name) for field in fields(self)[:-1]), encoder.fingerprint)
 
     def __call__(self, batch: Sequence[Document]) -> tuple[list[D], Notes]:
         """Return the vectors of some documents, and the remarks on them."""

@@ -174,7 +174,7 @@ class Engine:
         with self._reopening:
             index = self.index
             assert index is not None
-            return self.exchange(Index(index.place))
+            return self.exchange(Index(index.location))
 
     def exchange(self, index: Index) -> Notes:
         """Let new requests use another snapshot of the index; requests in flight finish on the snapshot that they have.

@@ -61,7 +61,7 @@ class Reloader:
             self._asked = False
             return
         asked, self._asked = self._asked, False
-        stamp = stamp_of(index.place)
+        stamp = stamp_of(index.location)
         self._left -= _POLL_SECONDS
         if asked or stamp != self._seen:
             self._failure, self._pause = ("", 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import socket
 import time
@@ -15,6 +16,8 @@ from typing import IO, Any
 from longrank.errors import BeingWritten, InputError, LongRankError
 from longrank.small_files import check_path
 from longrank.storage.temporaries import is_still, temporary_file
+
+_DESCRIPTORS = re.compile(r"/dev/fd|/proc/.+/fd")
 
 
 @contextmanager
@@ -66,8 +69,8 @@ def check_writable(path: Path) -> None:
     """Fail early, before hours of work, if `path` cannot be written as a file.
 
     Raises:
-        InputError: the path is a folder, pipe or device, the file or its folder is read-only, its folder is absent, or
-            the name is too long.
+        InputError: the path is a folder, pipe, device or open file, the file or its folder is read-only, its folder is
+            absent, or the name is too long.
     """
     try:
         check_path(path)
@@ -78,9 +81,22 @@ def check_writable(path: Path) -> None:
         raise InputError("is a folder; a file name is needed", path=path)
     if path.exists() and not path.is_file():  # a rename would replace /dev/stdout for all processes
         raise InputError("is a pipe or a device; a file name is needed", path=path)
+    if path.exists() and _is_descriptor(path):  # a rename would replace the file to which the shell appends
+        raise InputError("is a file that is open already; a file name is needed", path=path)
     if path.exists() and not os.access(path, os.W_OK):  # a rename would replace it all the same
         raise InputError("is write-protected", path=path, fix=f"chmod u+w {shlex.quote(str(path))}, or another name")
     check_parent(path, Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent)
+
+
+def _is_descriptor(path: Path) -> bool:
+    """Tell whether a path leads to a file by a descriptor of a process: /dev/stdout, /dev/fd/1, /proc/self/fd/1."""
+    while True:
+        folder = os.path.realpath(path.parent)
+        if _DESCRIPTORS.fullmatch(folder):
+            return True
+        if not path.is_symlink():
+            return False
+        path = Path(folder, path.readlink())
 
 
 def check_folder(folder: Path) -> None:

@@ -2,7 +2,8 @@
 
 Layout: one UTF-8 JSON header line, then frames. A frame is  kind (1 byte: R or C), length of the
 body (uint32), CRC-32 of kind, length and body (uint32), body; little-endian. A C frame is a commit
-mark: all records before it are safe. Its body is the number of records since the last mark.
+mark: all records before it are safe. Its body is the number of records since the last mark. It is synced before the
+next frame is written.
 
 The header line ends with its own keys: ``"journal": 2, "crc32": "0123abcd"}``, the CRC-32 of the bytes before
 ``"crc32"``. Older files, as of version 0.1, lack both keys.
@@ -17,6 +18,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import Any, BinaryIO
 
 from longrank.errors import InputError, IntegrityError, LongRankError
@@ -26,6 +28,8 @@ from longrank.storage.workplace import refuse_changed
 _MAX_HEADER = 16 << 20  # bytes
 _FRAME = struct.Struct("<cII")
 _RECORD, _COMMIT = b"R", b"C"
+_MARK = re.compile(re.escape(_COMMIT + struct.pack("<I", 4)))
+"""Kind and length of a commit mark."""
 _LAYOUT, _CHECKSUM = "journal", "crc32"
 """Keys that journals add to a header: the version of the layout, and the checksum of what stands before it."""
 _CHECKED = re.compile(rb'(.*)"crc32": "([0-9a-f]{8})"\}\n', re.DOTALL)
@@ -54,7 +58,7 @@ class Journal:
         Raises:
             InputError: the file is something else, or was written with another header; names the first key that
                 differs.
-            IntegrityError: its header line is damaged.
+            IntegrityError: its header line is damaged, or a block before the last.
         """
         self.path = path
         if not path.exists():
@@ -162,28 +166,74 @@ def read_header(path: Path) -> dict[str, Any]:
 
 
 def _frames(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
-    """Yield (kind, body, end offset) of every whole frame; stop at the first torn or damaged frame.
+    """Yield (kind, body, end offset) of every whole frame; stop at the first torn or damaged frame of the last block.
 
     A commit mark with a wrong number of records is damage, too.
+
+    Raises:
+        IntegrityError: a block is damaged that had reached the disk.
     """
     size = path.stat().st_size
     records = 0
     with path.open("rb") as stream:
-        end = len(stream.readline())
-        while len(head := stream.read(_FRAME.size)) == _FRAME.size:
-            kind, length, crc = _FRAME.unpack(head)
-            if kind not in (_RECORD, _COMMIT) or end + _FRAME.size + length > size:
+        safe = end = len(stream.readline())
+        while end < size:
+            kind, body = _read_frame(stream, size - end)
+            if kind not in (_RECORD, _COMMIT) or (kind == _COMMIT and body != struct.pack("<I", records)):
+                _check_last_block(path, safe, records, range(end, size))
                 return
-            body = stream.read(length)
-            if zlib.crc32(body, zlib.crc32(head[: 1 + 4])) != crc:
-                return
-            records += kind == _RECORD
-            if kind == _COMMIT:
-                if body != struct.pack("<I", records):
-                    return
-                records = 0
-            end += _FRAME.size + length
+            end += _FRAME.size + len(body)
+            records, safe = (records + 1, safe) if kind == _RECORD else (0, end)
             yield kind, body, end
+
+
+def _read_frame(stream: BinaryIO, left: int) -> tuple[bytes, bytes]:
+    """Return kind and body of the next frame; a frame that is not whole has no kind."""
+    head = stream.read(_FRAME.size)
+    if len(head) < _FRAME.size:
+        return b"", b""
+    kind, length, crc = _FRAME.unpack(head)
+    if _FRAME.size + length > left:
+        return b"", b""
+    body = stream.read(length)
+    return (kind, body) if zlib.crc32(body, zlib.crc32(head[: 1 + 4])) == crc else (b"", b"")
+
+
+def _check_last_block(path: Path, safe: int, records: int, rest: range) -> None:
+    """Refuse a file with a bad frame outside the block that was written last.
+
+    Each block is synced before the next one is written, so a kill or a power cut spoils the last block only: nothing
+    follows its commit mark, and the mark counts more records than the whole ones before the bad frame.
+
+    Args:
+        path: the file.
+        safe: offset after the last commit mark before the bad frame.
+        records: whole records between both.
+        rest: offsets from the bad frame to the end of the file.
+
+    Raises:
+        IntegrityError: the frame is damaged.
+    """
+    marks = list(_marks(path, rest))
+    if not marks or (marks[0][0] == rest.stop and marks[0][1] > records):
+        return
+    fix = f"put back a copy, or: truncate -s {safe} {quote(str(path))}, and run the command that wrote it again"
+    raise IntegrityError(f"{path}: damaged after byte {safe}; finished blocks that follow: {len(marks)}; {fix}")
+
+
+def _marks(path: Path, rest: range) -> Iterator[tuple[int, int]]:
+    """Yield (end offset, number of records) of every whole commit mark in a part of a file with damaged frames."""
+    size, start, text = len(_frame(_COMMIT, bytes(4))), rest.start, b""
+    with path.open("rb") as stream:
+        stream.seek(start)
+        while chunk := stream.read(min(1 << 20, rest.stop - stream.tell())):
+            text += chunk
+            for match in _MARK.finditer(text):
+                mark = text[match.start() : match.start() + size]
+                if mark == _frame(_COMMIT, mark[-4:]):
+                    yield start + match.start() + size, int.from_bytes(mark[-4:], "little")
+            start += max(0, len(text) - size + 1)
+            text = text[1 - size :]
 
 
 def _scan(path: Path) -> tuple[int, int, int]:

@@ -36,7 +36,7 @@ def check(folder: Index | str | Path) -> int:
         >>> check(Index.build([("d1", "Dogs bark.")])) > 0
         True
     """
-    place = folder.place if isinstance(folder, Index) else folder
+    place = folder.location if isinstance(folder, Index) else folder
     path = local(place)
     if address_of(place):
         check_objects(place)

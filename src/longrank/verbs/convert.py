@@ -106,10 +106,9 @@ def converted(model: str, notes: Notes) -> str:
     place = found.weights[0].parent
     settings = {path for folder in (place, found.tokenizer) for path in folder.iterdir() if path.suffix in SUFFIXES}
     read = {*found.weights, found.config, *filter(Path.is_file, settings)}
-    identity = {os.path.relpath(path, place): sha256_of(path) for path in read}
-    if found.base:
-        identity["base"] = find_model(found.base).fingerprint
-    digest = digest_of(identity)
+    digests = {os.path.relpath(path, place): sha256_of(path) for path in read}
+    base = {"base": find_model(found.base).fingerprint} if found.base else {}
+    digest = digest_of(digests | base)
     folder = cache_folder() / "models" / f"{found.name.partition('@')[0].replace('/', '--')}-{digest[:16]}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)

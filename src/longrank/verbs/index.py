@@ -100,7 +100,7 @@ def add_vectors(
     """
     from longrank.ranking import build
 
-    place, notes = index.place if isinstance(index, Index) else index, Notes() if notes is None else notes
+    place, notes = index.location if isinstance(index, Index) else index, Notes() if notes is None else notes
     check_search(ann, dtype, model)
     with changing(place, notes) as folder:
         before, numbers = _approximate(folder), cast("VectorsType | None", dtype)
@@ -161,7 +161,7 @@ def add_sparse(
     """
     from longrank.ranking import build_sparse
 
-    place, notes = index.place if isinstance(index, Index) else index, Notes() if notes is None else notes
+    place, notes = index.location if isinstance(index, Index) else index, Notes() if notes is None else notes
     with changing(place, notes) as folder, open_engine(engine, workers=workers, resources=resources) as opened_engine:
         build_sparse.add_sparse(folder, model, passages, notes, progress or (lambda n: None), engine=opened_engine)
     opened = Index(place)

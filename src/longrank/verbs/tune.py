@@ -100,7 +100,7 @@ def tune(
     judgments = read_qrels(qrels, notes)
     judged = judged_queries(read_queries(queries, notes), judgments, notes)
     kept = {query.query_id: judgments[query.query_id] for query in judged}
-    every = Search(Index.open(index).path, preset, settings or {}, judged, kept, measure, k)
+    every = Search(Index.open(index), preset, settings or {}, judged, kept, measure, k)
     parts, made = read_or_make_folds(folds, list(kept), seed, notes)
     way = make_protocol(
         protocol,

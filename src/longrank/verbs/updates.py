@@ -163,7 +163,7 @@ def update(
         LongRankError: writing failed.
     """
     notes = Notes() if notes is None else notes
-    with changing(index.place if isinstance(index, Index) else index, notes) as folder:
+    with changing(index.location if isinstance(index, Index) else index, notes) as folder:
         return _updated(folder, dry_run=dry_run, notes=notes, progress=progress, workers=workers)
 
 

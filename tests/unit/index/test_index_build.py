@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -183,19 +181,3 @@ def test_equal_content_gives_equal_digests_and_other_content_others(tmp_path: Pa
     assert build_index(located(DOCUMENTS, "elsewhere.tsv"), tmp_path / "b").digest == first
     assert build_index(located(DOCUMENTS[1:]), tmp_path / "c").digest != first
     assert build_index(located(DOCUMENTS), tmp_path / "d", options=IndexOptions(analyzer="none")).digest != first
-
-
-def test_a_forked_process_does_not_remove_the_temporary_index_of_its_parent() -> None:
-    program = """
-import os, sys, longrank
-index = longrank.Index.build([("a", "bees")])
-if (child := os.fork()) == 0:
-    sys.exit(0)
-os.waitpid(child, 0)
-index.add([("b", "bread")])
-print(longrank.Index(index.path).n_docs, index.path)
-"""
-    output = subprocess.check_output([sys.executable, "-c", program], text=True)
-    n_docs, folder = output.split()
-    assert n_docs == "2"
-    assert not Path(folder).exists()

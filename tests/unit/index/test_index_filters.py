@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from longrank.errors import InputError
 from longrank.index import Index, filter_parsing
-from longrank.index.filter_parsing import parse_filter, parse_json, parse_where, parsed_filter
+from longrank.index.filter_parsing import filter_json, parse_filter, parse_json, parse_where, parsed_filter
 
 BOOKS: list[dict[str, Any]] = [
     {"id": "a", "text": "x", "year": 2020, "lang": "en", "tags": ["x", "y"], "new": True},
@@ -55,6 +55,10 @@ def matching(index: Index, filter: Any) -> str:
         ({"tags": {"$exists": True}}, "acd"),
         ({"tags": {"$exists": False}}, "befg"),
         ({"none": {"$exists": True}}, ""),
+        ({"tags": []}, "c"),
+        ({"tags": {"$ne": []}}, "abdefg"),
+        ({"none": []}, ""),
+        ({"$or": [{"tags": []}, {"tags": {"$exists": False}}]}, "bcefg"),
         ({"about": {"$exists": True}}, "d"),
         ({"new": True}, "a"),
         ({"new": {"$ne": True}}, "bcdefg"),
@@ -129,6 +133,22 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_condition_is_a_filter(index: Index, where: str, filter: dict[str, Any]) -> None:
     assert np.array_equal(index.mask(parse_where(where)), index.mask(parse_filter(filter)))
+
+
+@pytest.mark.parametrize(
+    ("where", "values"),
+    [
+        ('name in "a, b" ,c', ["a, b", "c"]),
+        ('name in c,"a, b"', ["c", "a, b"]),
+        (r'name in "say \"a, b\"","\"c"', ['say "a, b"', '"c']),
+        ('name in "q" x,c', ['"q" x', "c"]),
+        ('name in "open,c', ['"open', "c"]),
+        ("name in c,,d,", ["c", "", "d", ""]),
+        ("name in 2020 , true", [2020, True]),
+    ],
+)
+def test_a_comma_within_a_quoted_text_separates_no_values(where: str, values: list[Any]) -> None:
+    assert filter_json(None, [where]) == {"name": {"$in": values}}
 
 
 @pytest.mark.parametrize("where", ["", "year", "year>", ">=3", "year ~ 3"])

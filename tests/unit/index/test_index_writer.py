@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import pickle
+import shutil
 from pathlib import Path
 
 import pytest
 
+import longrank
 from longrank.errors import InputError, IntegrityError
+from longrank.evaluation.tuning.search import Search
 from longrank.index import Index, tiers, verify_index
+from longrank.index.shared import SharedIndex
 from longrank.index.tiers import Size
 from longrank.types import Notes
 
@@ -47,6 +53,44 @@ def test_an_open_index_stays_as_it_was_opened(index: Index) -> None:
     assert index.df("bark") == 1
     assert ids(changed) == ["d2", "d3", "d4"]
     assert changed.df("bark") == 0
+
+
+def test_an_index_stays_itself_in_another_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder, names in (("here", ["a", "b"]), ("there", ["a", "z"])):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        Index.build([(name, f"{folder} {name}") for name in names], "my.index")
+    monkeypatch.chdir(tmp_path / "here")
+    index = Index("my.index")
+    monkeypatch.chdir(tmp_path / "there")
+    assert index.document("a").text == "here a"
+    assert ids(index.delete(["a"])) == ["b"]
+    assert longrank.check(index) > 0
+    monkeypatch.chdir(tmp_path)
+    assert [ids(Index(f"{folder}/my.index")) for folder in ("here", "there")] == [["b"], ["a", "z"]]
+
+
+def test_a_process_that_shares_an_index_refuses_another_state(index: Index) -> None:
+    shared = SharedIndex.of(index)
+    assert shared.open().digest == index.digest
+    search = Search(index, "bm25-anserini", {}, (), {}, "AP", 10)
+    assert pickle.loads(pickle.dumps(search)).opened.digest == index.digest
+    travelling = pickle.dumps(search)
+    index.add([("d4", "Pigs grunt.")])
+    for use in (shared.open, lambda: pickle.loads(travelling).opened):
+        with pytest.raises(InputError, match="index: has changed since the command began; run the command again"):
+            use()
+
+
+def test_a_child_process_leaves_the_temporary_folder_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = Index.build(DOCS)
+    folder = index.path
+    with monkeypatch.context() as child:
+        child.setattr(os, "getpid", lambda: -1)
+        del index
+        gc.collect()
+    assert folder.is_dir()
+    shutil.rmtree(folder)
 
 
 def test_an_error_inside_the_block_leaves_the_index_as_it_was(index: Index) -> None:

@@ -18,6 +18,8 @@ from longrank.errors import InputError
 from longrank.networks.conversion.names import new_names
 from longrank.networks.model_files import find_model
 from longrank.scoring.cross_encoder import CrossEncoder
+from longrank.types import Notes
+from longrank.verbs.convert import converted
 from tiny_language_models import PROMPT_WORDS, save_seq2seq
 from tiny_models import WORDS, drop_dense, rewrite, save_cross_encoder, save_encoder, save_next_sentence
 
@@ -393,6 +395,22 @@ def test_an_adapter_merged_into_its_base_scores_as_pefts_own_network(tmp_path: P
     assert f"Merged into: {base}" in (tmp_path / "new" / "README.md").read_text()
 
 
+def test_an_adapter_is_converted_again_if_its_base_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from safetensors.torch import load_file, save_file
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    base = save_encoder(tmp_path / "base")
+    lora(tmp_path / "adapter", base)
+    for path in base.iterdir():  # the adapter has a tokenizer of its own
+        if path.is_file() and path.name not in ("config.json", "model.safetensors"):
+            shutil.copy(path, tmp_path / "adapter")
+    first = converted(str(tmp_path / "adapter"), Notes())
+    assert converted(str(tmp_path / "adapter"), Notes()) == first
+    weights = load_file(base / "model.safetensors")
+    save_file({name: -values for name, values in weights.items()}, base / "model.safetensors", {"format": "pt"})
+    assert converted(str(tmp_path / "adapter"), Notes()) != first
+
+
 def test_an_adapter_without_the_head_of_its_task_is_refused(tmp_path: Path) -> None:
     base = save_encoder(tmp_path / "base")
     lora(tmp_path / "adapter", base, task_type="FEATURE_EXTRACTION")
@@ -437,28 +455,6 @@ def test_a_conversion_in_the_cache_is_made_once(tmp_path: Path, monkeypatch: pyt
     path = folder / "tokenizer.json"
     path.write_text(path.read_text().replace('"the"', '"teh"'))
     assert verb.converted(str(folder), Notes()) != str(made)  # another tokenizer is another model
-
-
-def test_a_conversion_of_an_adapter_is_made_again_for_another_base(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from importlib import import_module
-
-    from safetensors.torch import load_file, save_file
-
-    from longrank.types import Notes
-
-    verb = import_module("longrank.verbs.convert")
-    monkeypatch.setattr(verb, "cache_folder", lambda: tmp_path / "cache")
-    base, adapter = save_encoder(tmp_path / "base"), tmp_path / "adapter"
-    lora(adapter, base)
-    shutil.copy(base / "tokenizer.json", adapter)  # as a trainer saves it
-    shutil.copy(base / "tokenizer_config.json", adapter)
-    made = verb.converted(str(adapter), Notes())
-    assert verb.converted(str(adapter), Notes()) == made
-    weights = load_file(base / "model.safetensors")
-    save_file({name: -values for name, values in weights.items()}, base / "model.safetensors", {"format": "pt"})
-    assert verb.converted(str(adapter), Notes()) != made
 
 
 def test_a_seq2seq_of_another_family_is_converted(tmp_path: Path) -> None:

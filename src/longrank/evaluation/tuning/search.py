@@ -25,6 +25,7 @@ from longrank.evaluation.tuning.grids import Axes, Number, Setting, settings_of
 from longrank.evaluation.tuning.values import GridValues, check_size
 from longrank.index import Index
 from longrank.index.languages import digest_of_queries
+from longrank.index.shared import SharedIndex
 from longrank.protocols import Retriever
 from longrank.retrieval import (
     FirstStage,
@@ -50,7 +51,7 @@ class Search:
     """A picklable function of settings: search with a setting and measure the rankings.
 
     Attributes:
-        index: folder of the index.
+        index: an index, or its folder.
         preset: the first stage that settings change.
         fixed: settings that are the same throughout.
         queries: Q judged queries.
@@ -59,7 +60,7 @@ class Search:
         k: documents per query.
     """
 
-    index: Path
+    index: Index | SharedIndex | Path
     preset: str
     fixed: Mapping[str, Any]
     queries: tuple[Query, ...]
@@ -68,13 +69,14 @@ class Search:
     k: int
 
     def __reduce__(self) -> tuple[type[Search], tuple[object, ...]]:
-        """Pickle without the open index: every process opens it."""
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+        """Pickle without the open index: every process opens it, if it has not changed."""
+        shared = SharedIndex.of(self.opened)
+        return type(self), (shared, *(getattr(self, field.name) for field in fields(self)[1:]))
 
     @cached_property
     def opened(self) -> Index:
         """The index."""
-        return Index.open(self.index)
+        return self.index.open() if isinstance(self.index, SharedIndex) else Index.open(self.index)
 
     @cached_property
     def parsed(self) -> Measure:
@@ -148,7 +150,9 @@ class Search:
     def figure(self, setting: Setting, query_ids: Collection[str]) -> float:
         """Return the figure of a setting, on the grid or off it, over some of the queries."""
         chosen = set(query_ids)
-        part = replace(self, queries=tuple(query for query in self.queries if query.query_id in chosen))
+        part = replace(
+            self, index=self.opened, queries=tuple(query for query in self.queries if query.query_id in chosen)
+        )
         return summarise(self.measure, part(setting).tolist())
 
 
