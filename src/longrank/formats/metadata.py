@@ -56,8 +56,15 @@ def _of_library(value: datetime.date | datetime.time | Decimal | uuid.UUID) -> A
         whole = value.is_finite() and value == value.to_integral_value()
         return json_value(int(value) if whole else float(value))
     if isinstance(value, datetime.date):  # NaT of pandas is a date, too
-        return value.isoformat() if value == value else None  # noqa: PLR0124
+        return _iso(value) if value == value else None  # noqa: PLR0124
     return str(value)
+
+
+def _iso(value: datetime.date) -> str:
+    """Return a date or time as ISO 8601; a time of a known offset in UTC, so that texts compare as times do."""
+    if isinstance(value, datetime.datetime) and value.utcoffset() is not None:
+        value = value.astimezone(datetime.UTC)
+    return value.isoformat()
 
 
 def _container(value: list[Any] | tuple[Any, ...] | Mapping[Any, Any]) -> Any:

@@ -22,7 +22,7 @@ from longrank.retrieval.sparse import open_sparse
 from longrank.types import Notes, Query, Run, ScoredDoc
 
 DEPTH = 1000
-"""Default number of documents of each ranking that are fused."""
+"""Least number of documents of each ranking that are fused, where none is given."""
 
 
 class Hybrid:
@@ -32,7 +32,7 @@ class Hybrid:
         words: ranks by words.
         dense: ranks by passage vectors, dense or sparse.
         fuse: fuses two runs, words first.
-        depth: documents of each ranking that are fused; more if more are retrieved.
+        depth: documents of each ranking that are fused; None: 1,000, more if more are retrieved.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Hybrid:
         dense: PassageSearch,
         fuse: Callable[..., Run] = rrf,
         *,
-        depth: int = DEPTH,
+        depth: int | None = None,
     ) -> None:
         self.words, self.dense, self._fuse, self._depth = words, dense, fuse, depth
 
@@ -87,7 +87,8 @@ class Hybrid:
             IntegrityError: a stored vector is not finite.
         """
         check("k", k, k >= 1, "at least 1")
-        runs = [Run("fused", stage.retrieve(query, max(k, self._depth))) for stage in (self.words, self.dense)]
+        depth = self._depth or max(k, DEPTH)
+        runs = [Run("fused", stage.retrieve(query, depth)) for stage in (self.words, self.dense)]
         return list(self._fuse(runs, tag="hybrid").get(query.query_id)[:k])
 
 
@@ -100,7 +101,7 @@ def open_hybrid(
     best: Annotated[int, Ge(1)] = 1,
     method: Literal["rrf", "minmax"] = "rrf",
     weight: Annotated[float, Interval(ge=0, le=1)] | None = None,
-    depth: Annotated[int, Ge(1)] = DEPTH,
+    depth: Annotated[int, Ge(1)] | None = None,
     exact: bool = False,
     notes: Notes | None = None,
 ) -> Hybrid:
@@ -114,7 +115,7 @@ def open_hybrid(
         best: passages whose cosines are added.
         method: ``rrf``: reciprocal ranks; ``minmax``: weighted scores, each min-max normalised per query.
         weight: of the dense scores with ``minmax``; default .5; BM25 has the rest.
-        depth: documents of each ranking that are fused.
+        depth: documents of each ranking that are fused, whatever is retrieved; None: 1,000, more if more are retrieved.
         exact: as of `open_dense`.
         notes: as of `open_dense`.
 
@@ -136,7 +137,7 @@ def open_sparse_hybrid(
     best: Annotated[int, Ge(1)] = 1,
     method: Literal["rrf", "minmax"] = "rrf",
     weight: Annotated[float, Interval(ge=0, le=1)] | None = None,
-    depth: Annotated[int, Ge(1)] = DEPTH,
+    depth: Annotated[int, Ge(1)] | None = None,
     notes: Notes | None = None,
 ) -> Hybrid:
     """A first stage of words and passages by learned sparse vectors, fused.
@@ -149,7 +150,7 @@ def open_sparse_hybrid(
         best: passages whose products are added.
         method: as of `open_hybrid`, as are `weight` (of the sparse scores) and `depth`.
         weight: of the sparse scores with ``minmax``.
-        depth: documents of each ranking that are fused.
+        depth: documents of each ranking that are fused, whatever is retrieved; None: 1,000, more if more are retrieved.
         notes: as of `open_sparse`.
 
     Raises:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import longrank
 from collections_of_words import located, random_documents
 from longrank.cli.main import main
 from longrank.errors import InputError, IntegrityError
@@ -156,3 +157,20 @@ def test_merged_metadata_have_the_bytes_of_a_new_build(tmp_path: Path) -> None:
     files = [next(index.path.rglob(metadata.NAME)).read_bytes() for index in (built, changed)]
     assert files[0] == files[1]
     assert changed.digest == built.digest
+
+
+def test_times_with_offsets_compare_as_times() -> None:
+    hours = {"a": (2, 0.5), "b": (0, -1), "c": (-5, -4)}  # offset, hours after midnight of this offset
+    documents = []
+    for doc_id, (offset, hour) in hours.items():
+        zone = datetime.timezone(datetime.timedelta(hours=offset))
+        time = datetime.datetime(2020, 1, 2, tzinfo=zone) + datetime.timedelta(hours=hour)
+        documents.append({"doc_id": doc_id, "text": "honey", "time": time})
+    index = Index.build(documents)
+    assert [index.metadata(doc_id)["time"][:16] for doc_id in "abc"] == [
+        "2020-01-01T22:30",
+        "2020-01-01T23:00",
+        "2020-01-02T01:00",
+    ]
+    found = longrank.retrieve(index, ["honey"], filter={"time": {"$gte": "2020-01-02T00:00:00+00:00"}})
+    assert [row.doc_id for row in found["1"]] == ["c"]

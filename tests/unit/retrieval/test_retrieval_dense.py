@@ -102,7 +102,9 @@ def test_k_is_at_least_1(index: Index, stored: PassageVectors, k: int) -> None:
 def test_hybrid_is_the_fusion_of_both_runs(index: Index, stored: PassageVectors) -> None:
     words, dense, query = BM25(index), Dense(index, stored, encode), queries(1)[0]
     runs = [Run("run", stage.retrieve(query, 20)) for stage in (words, dense)]
-    assert Hybrid(words, dense, depth=20).retrieve(query, 10) == list(rrf(runs, tag="t")[query.query_id][:10])
+    expected = list(rrf(runs, tag="t")[query.query_id])
+    assert Hybrid(words, dense, depth=20).retrieve(query, 10) == expected[:10]
+    assert Hybrid(words, dense, depth=20).retrieve(query, 30) == expected[:30]  # fused to the same depth
     weighted = Hybrid(
         words, dense, lambda runs, tag: linear(runs, tag=tag, weights=[0.25, 0.75], normalize="minmax"), depth=20
     )
