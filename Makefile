@@ -44,7 +44,8 @@ test: $(VENV)/.test
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m slow
 
-# Workers, nodes, drivers and replicas of a Ray cluster of this machine, killed KILLS times each (folds: KILLS / 5): an hour or more;
+# Workers, nodes, drivers and replicas of a Ray cluster of this machine, and commands without one, killed KILLS times each (folds and recipes:
+# KILLS / 5): hours;
 # at a load of 8 to 19 on two cores, two minutes for each kill.
 KILLS ?= 30
 test-ray: $(VENV)/.test

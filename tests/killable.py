@@ -1,22 +1,27 @@
-"""Work that the kill tests start, kill and start again: ``python killable.py WORK ADDRESS``, in a prepared folder.
+"""Work that the kill tests start, kill and start again, in a folder that `prepare` has filled.
 
-Without an address, one process does it. The same again in the same folder resumes.
+The same again in the same folder resumes.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import longrank
+import reproductions
 from longrank.engines import Engine, open_engine
 from longrank.formats.trec import write_run
 from longrank.index import Index, batches
+from longrank.reproduction.rows import ObtainedRow
+from longrank.reproduction.workbench import Workbench
 from longrank.retrieval import blocks
 from training_collections import SMALL, write_collection
+
+RECIPES = [f"{n}.toml" for n in range(4)]
 
 
 def shards_and_runs(engine: Engine) -> None:
@@ -40,8 +45,47 @@ def folds(engine: Engine) -> None:
     longrank.train("parade", *inputs, output="trained", folds=4, assignments=sets, engine=engine)
 
 
+def chain(bench: Workbench) -> Iterator[ObtainedRow]:
+    """Rerank the second of two runs."""
+    yield bench.ranked("b = .4", bench.retrieve("first", "bm25-anserini"))
+    better = bench.retrieve("better", "bm25-anserini", {"b": 0.6})
+    yield bench.ranked("b = .6", bench.rerank("last", better, "lexical", cached=False).run)
+
+
+def know_chain() -> Commands:
+    """Let this process know the program of the recipes, and draw nothing, which takes most of the time."""
+    from longrank.reproduction.papers import PROGRAMS
+
+    PROGRAMS["tiny:chain"] = chain
+    sys.modules["matplotlib"] = None  # type: ignore[assignment]
+    return Commands()
+
+
+class Commands:
+    """Runs commands of recipes in new processes; a worker that unpickles it knows the recipes' program."""
+
+    def __reduce__(self) -> tuple[Callable[[], Commands], tuple[()]]:
+        return know_chain, ()
+
+    def __call__(self, command: Sequence[str], number: str) -> None:
+        from longrank.reproduction.phases import run_in_new_process
+
+        run_in_new_process(command, number)
+
+
+def recipes(engine: Engine) -> None:
+    """Obtain recipes of three commands, which are processes of their own."""
+    done = longrank.reproduce(RECIPES, "tiny", "out", run=know_chain(), engine=engine)
+    assert not done.failures, done.failures
+
+
 def prepare(work: str, folder: Path) -> None:
     """Write what a work reads to an empty folder."""
+    if work == "recipes":
+        reproductions.write_collection(folder / "tiny")
+        for n, name in enumerate(RECIPES):
+            text = reproductions.RECIPE.replace("tiny:table", "tiny:chain").replace("Table 0", f"Table {n}")
+            (folder / name).write_text(text)
     if work == "folds":
         from tiny_models import save_encoder
 
@@ -49,10 +93,13 @@ def prepare(work: str, folder: Path) -> None:
         save_encoder(folder / "encoder")
 
 
-WORKS: dict[str, Callable[[Engine], None]] = {"shards and runs": shards_and_runs, "folds": folds}
+WORKS: dict[str, Callable[[Engine], None]] = {"shards and runs": shards_and_runs, "folds": folds, "recipes": recipes}
 
-if __name__ == "__main__":
+
+def do(work: str, folder: Path, engine: str, workers: int) -> None:
+    """Begin or resume a work in a folder."""
+    os.chdir(folder)
+    os.environ["OMP_NUM_THREADS"] = "1"
     os.fsync = lambda descriptor: None
-    work, address = sys.argv[1:]
-    with open_engine(f"ray={address}", workers=3) if address else open_engine("local") as engine:
-        WORKS[work](engine)
+    with open_engine(engine, workers=workers) as opened:
+        WORKS[work](opened)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -147,8 +148,16 @@ def _started(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[_Pipe]]
 def _serve(pipe: _Pipe, function: Callable[[Any], Any]) -> None:
     """Run the tasks that arrive through the pipe until its other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal signals all processes; the parent decides
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         while True:
             pipe.send(answer(function, pipe.recv()))
     except (EOFError, OSError):
         return
+
+
+def _end_with_parent() -> None:
+    """End this process if its parent is killed, even inside a task: it may hold a lock that the next command needs."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)

@@ -1,4 +1,4 @@
-"""Workers, nodes and drivers of a Ray cluster are killed at random; the bytes stay the same (`make test-ray`)."""
+"""Workers, nodes and drivers of an engine are killed at random; the bytes stay the same (`make test-ray`)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import killable
+import preloaded
 from longrank.index import Index, verify_index
+from longrank.reproduction.phases import check_outputs
 
-pytest.importorskip("ray", reason="needs the extra ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200)]
 KILLS = int(os.environ.get("KILLS", "30"))
 FEW = max(3, KILLS // 5)
@@ -27,7 +28,7 @@ FEW = max(3, KILLS // 5)
 
 
 class Kills(NamedTuple):
-    """How a work is killed: number of kills, and the seconds between two, from and to."""
+    """How a work is killed: number of kills, and the seconds between two of workers or nodes, from and to."""
 
     number: int
     pause: tuple[float, float]
@@ -36,29 +37,39 @@ class Kills(NamedTuple):
 BY_WORK = {
     "shards and runs": Kills(KILLS, (2, 8)),
     "folds": Kills(FEW, (5, 20)),
+    "recipes": Kills(FEW, (5, 20)),
 }
 assert BY_WORK.keys() == killable.WORKS.keys()
 
 
 class Work(NamedTuple):
-    """A work, a folder with what it reads, and the files after it was done by one process."""
+    """A work, a folder with what it reads, and the files after it was done by one process, in so many seconds."""
 
     name: str
     inputs: Path
     expected: dict[str, bytes]
+    seconds: float
 
-    def start(self, folder: Path, address: str = "") -> subprocess.Popen[bytes]:
+    def start(self, folder: Path, engine: str = "local", workers: int = 1) -> BaseProcess:
         """Begin or resume it in a folder."""
         if not folder.exists():
             shutil.copytree(self.inputs, folder)
-        command = [sys.executable, killable.__file__, self.name, address]
-        return subprocess.Popen(command, cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"}, start_new_session=True)
+        process = preloaded.context().Process(target=killable.do, args=(self.name, folder, engine, workers))
+        process.start()
+        return process
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return every file but locks."""
-    files = (path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(files)}
+    """Return every file, without locks, absolute paths of documents, and the seconds of recipes' commands."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name not in (".lock", ".sources.jsonl"))
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(files)}
+    if phases := found.pop("out/phases.json", None):
+        found |= {f"of {name}": _without_seconds(phase) for name, phase in json.loads(phases).items()}
+    return found
+
+
+def _without_seconds(phase: dict[str, object]) -> bytes:
+    return json.dumps({key: value for key, value in phase.items() if key != "seconds"}).encode()
 
 
 @pytest.fixture(scope="module", params=BY_WORK)
@@ -69,15 +80,20 @@ def work(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     inputs = tmp_path_factory.mktemp("inputs")
     killable.prepare(name, inputs)
     here = tmp_path_factory.mktemp("local") / "here"
-    assert Work(name, inputs, {}).start(here).wait() == 0
-    return Work(name, inputs, contents(here))
+    begun = time.monotonic()
+    process = Work(name, inputs, {}, 0).start(here)
+    process.join()
+    assert process.exitcode == 0
+    return Work(name, inputs, contents(here), time.monotonic() - begun)
 
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     """Three nodes of one CPU; the head has none to lose."""
+    pytest.importorskip("ray", reason="needs the extra ray")
     from ray.cluster_utils import Cluster
 
+    monkeypatch.setenv("PYTHONPATH", str(Path(killable.__file__).parent), prepend=os.pathsep)
     monkeypatch.setenv("RAY_worker_niceness", "0")  # beside other work, workers would take minutes to be ready
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 200 << 20})
     for _ in range(3):
@@ -122,34 +138,50 @@ def test_killed_workers_and_nodes_change_no_byte(tmp_path: Path, cluster, work: 
     kills: list[str] = []
     while len(kills) < how.number:
         folder, number = tmp_path / str(number), number + 1
-        process = work.start(folder, cluster.address)
-        while process.poll() is None:
-            time.sleep(rng.uniform(*how.pause))
-            if process.poll() is None and len(kills) < how.number:
+        process = work.start(folder, f"ray={cluster.address}", workers=3)
+        while process.is_alive():
+            process.join(rng.uniform(*how.pause))
+            if process.is_alive() and len(kills) < how.number:
                 kills.append(disturb(cluster, rng))
-        assert process.returncode == 0, kills
+        assert process.exitcode == 0, kills
         assert contents(folder) == work.expected
     print(json.dumps({"work": work.name, "kills": kills, "runs": number}))
 
 
-@pytest.mark.parametrize("work", ["shards and runs"], indirect=True)
-def test_a_killed_driver_resumes_with_the_same_bytes(tmp_path: Path, cluster, work: Work) -> None:
-    rng, kills, number = random.Random(KILLS), 0, 0
-    while kills < KILLS:
-        folder, number = tmp_path / str(number), number + 1
+def test_a_killed_driver_of_a_cluster_resumes_with_the_same_bytes(tmp_path: Path, cluster, work: Work) -> None:
+    kill_drivers(tmp_path, work, f"ray={cluster.address}", workers=3)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_driver_of_processes_resumes_with_the_same_bytes(tmp_path: Path, work: Work, workers: int) -> None:
+    kill_drivers(tmp_path, work, "local", workers)
+
+
+def kill_drivers(folder: Path, work: Work, engine: str, workers: int) -> None:
+    """Kill a command at random moments and start it again, until it ends; begin anew until all kills are done."""
+    rng, kills, number, how = random.Random(KILLS), 0, 0, BY_WORK[work.name]
+    while kills < how.number:
+        here, number = folder / str(number), number + 1
         while True:
-            process = work.start(folder, cluster.address)
-            try:
-                process.wait(rng.uniform(5, 40) if kills < KILLS else None)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                kills += 1
-                if (folder / "index/manifest.json").exists():
-                    verify_index(folder / "index")
-                    assert len(Index(folder / "index").parts) == 3
-                continue
-            assert process.returncode == 0
-            break
-        assert contents(folder) == work.expected
-    print(json.dumps({"work": work.name, "drivers killed": kills, "runs": number}))
+            process = work.start(here, engine, workers)
+            process.join(work.seconds * rng.uniform(0, 1.2) if kills < how.number else None)
+            if not process.is_alive():
+                break
+            process.kill()
+            process.join()
+            kills += 1
+            check_state(here)
+        assert process.exitcode == 0
+        assert contents(here) == work.expected
+    print(
+        json.dumps({"work": work.name, "engine": engine, "workers": workers, "drivers killed": kills, "runs": number})
+    )
+
+
+def check_state(folder: Path) -> None:
+    """Check what a killed driver has left."""
+    if (folder / "index/manifest.json").exists():
+        verify_index(folder / "index")
+        assert len(Index(folder / "index").parts) == (1 if (folder / "qrels.txt").exists() else 3)
+    if (folder / "out/phases.json").exists():
+        check_outputs(folder / "out")

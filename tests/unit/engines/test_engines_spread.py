@@ -100,10 +100,11 @@ def test_a_node_without_the_model_is_one_sentence(made: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_an_interrupt_ends_the_workers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cause", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_a_command_that_is_interrupted_or_killed(tmp_path: Path, cause: signal.Signals) -> None:
     process = started("local", tmp_path)
     workers = [int(path.name) for path in tmp_path.iterdir()]
-    process.send_signal(signal.SIGINT)
+    process.send_signal(cause)
     assert process.wait(60) != 0
     for _ in range(600):
         if not any(Path(f"/proc/{pid}").exists() for pid in workers):

@@ -4,19 +4,17 @@
         encoder.*        the graph with its weights
         manifest.json    the key of the graph and a checksum of each file; written last
 
-A graph is written to a hidden folder that is renamed when complete, so two processes may export at once. A damaged
-graph is exported again.
+A graph is written to a hidden folder that is renamed when complete, so two processes may export at once. The next
+export removes the hidden folder of a killed process. A damaged graph is exported again.
 """
 
 from __future__ import annotations
 
 import io
 import logging
-import shutil
-import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +27,7 @@ from longrank.networks.backends.forward import load_graph
 from longrank.networks.model_files import Model
 from longrank.storage import MANIFEST, digest_of, verify, write_manifest
 from longrank.storage.cache import cache_folder
+from longrank.storage.temporaries import temporary_folder
 from longrank.types import Notes
 
 if TYPE_CHECKING:
@@ -56,17 +55,17 @@ def exported_folder(encoder: Any, model: Model, backend: str, notes: Notes) -> P
     folder = cache_folder() / "exports" / f"{backend}-{digest_of(key)[:32]}"
     if _is_whole(folder, notes):
         return folder
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".exporting-", dir=folder.parent))
-    except OSError as error:
-        raise InputError(f"the cache cannot be written to: {error.strerror or error}", path=folder.parent) from None
-    try:
-        _export(encoder, model, backend, work)
-        write_manifest(work, key)
-        _put(work, folder)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with ExitStack() as stack:
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            work = stack.enter_context(temporary_folder(folder))
+        except OSError as error:
+            raise InputError(f"the cache cannot be written to: {error.strerror or error}", path=folder.parent) from None
+        new = work / "new"
+        new.mkdir()
+        _export(encoder, model, backend, new)
+        write_manifest(new, key)
+        _put(new, folder)
     notes.say(f"'{model.name}' was exported for {backend}; the graph is kept in {folder}")
     return folder
 
@@ -83,12 +82,10 @@ def _is_whole(folder: Path, notes: Notes) -> bool:
 
 
 def _put(work: Path, folder: Path) -> None:
-    """Move a finished export to its place; if another process was first, keep its graph."""
+    """Move a finished export to its place; if another process was first, keep that."""
     if folder.exists() and not _is_whole(folder, Notes()):
-        damaged = Path(tempfile.mkdtemp(prefix=".damaged-", dir=folder.parent))
         with suppress(FileNotFoundError):  # another process does the same
-            folder.rename(damaged)
-        shutil.rmtree(damaged, ignore_errors=True)
+            folder.rename(work.with_name("damaged"))
     try:
         work.rename(folder)
     except OSError:

@@ -64,8 +64,9 @@ def write_quantized(
     (folder / _GRAPH).mkdir(exist_ok=True)  # exists if the model was quantised before
     ov = openvino()
     network = quantize(ov.Core().read_model(str(graph / NAME)), batches)
+    network.set_friendly_name("encoder")  # OpenVINO's names count all networks and nodes of the process
     for n, node in enumerate(network.get_ordered_ops()):
-        node.set_friendly_name(f"{node.get_type_name()}_{n}")  # OpenVINO's names count all nodes of the process
+        node.set_friendly_name(f"{node.get_type_name()}_{n}")
     save(network, folder / _GRAPH / NAME)
     with atomic_write(folder / RECORD, "w") as stream:
         stream.write(json.dumps(record, indent=1) + "\n")
