@@ -55,8 +55,9 @@ class Encoding(ABC, Generic[E, D]):
         return encoder, make_segmenter(self.preset, tokenizer=encoder.offset_tokenizer), notes
 
     def __reduce__(self) -> tuple[type[Encoding[E, D]], tuple[object, ...]]:
-        encoder: Any = self.opened[0]  # does not travel
-        return type(self), (*(getattr(self, field.name) for field in fields(self)[:-1]), encoder.fingerprint)
+        encoder: Any = self.opened[0] if "opened" in vars(self) else None  # does not travel
+        expected = self.expected if encoder is None else encoder.fingerprint
+        return type(self), (*(getattr(self, field.name) for field in fields(self)[:-1]), expected)
 
     def __call__(self, batch: Sequence[Document]) -> tuple[list[D], Notes]:
         """Return the vectors of some documents, and the remarks on them."""
