@@ -91,10 +91,10 @@ def calibrate(
     if k < 1 or not 0 < risk < 1:
         raise InputError("k must be 1 or more, and the risk between 0 and 1", got=f"k={k} risk={risk}")
     (cheap_header, cheap), (header, expensive) = read_evidence(cheap_path), read_evidence(expensive_path)
-    for key in ("collection", *(["queries"] if cheap_header["n_queries"] == header["n_queries"] else [])):
+    for key, what in (("collection", "another collection"), ("queries", "other queries")):
         if cheap_header.get(key) != header.get(key):
             fix = "score the same run of the same queries and index with both scorers"
-            raise InputError(f"is evidence of another {key} than {expensive_path}", path=cheap_path, fix=fix)
+            raise InputError(f"is evidence of {what} than {expensive_path}", path=cheap_path, fix=fix)
     pairs = joined(document_scores(cheap, score), document_scores(expensive, score), cheap_path)
     bound = fit(list(pairs.values()), k, risk)
     missed, left_alone = held_out(pairs, k, risk)

@@ -23,13 +23,22 @@ def test_a_candidate_without_cheap_evidence_is_named() -> None:
         joined({"q": {"a": 1.0}}, {"q": {"a": 1.0, "b": 2.0}}, Path("cheap.evidence"))
 
 
-@pytest.mark.parametrize("key", ["collection", "queries"])
-def test_evidence_of_another_index_or_of_other_queries_is_refused(tmp_path: Path, key: str) -> None:
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"collection": "another"}, "another collection"),
+        ({"queries": "others"}, "other queries"),
+        ({"queries": "more", "n_queries": 1}, "other queries"),
+    ],
+)
+def test_evidence_of_another_index_or_of_other_queries_is_refused(
+    tmp_path: Path, changed: dict[str, object], what: str
+) -> None:
     same = {"unit": "logit", "collection": "i", "queries": "q", "n_queries": 0, "candidates": "c", "options": {}}
-    for name, header in (("cheap", same | {key: "another"}), ("expensive", same)):
+    for name, header in (("cheap", same | changed), ("expensive", same)):
         with EvidenceWriter(tmp_path / name, evidence_header(scorer=name, **header)) as writer:  # type: ignore[arg-type]
             writer.commit()
-    with pytest.raises(InputError, match=rf"cheap: is evidence of another {key} than .*expensive; score the same run"):
+    with pytest.raises(InputError, match=rf"cheap: is evidence of {what} than .*expensive; score the same run"):
         calibrate(tmp_path / "cheap", tmp_path / "expensive", "maxp", make_aggregator("maxp"), k=1, risk=0.5)
 
 
