@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -398,3 +399,21 @@ def test_a_line_that_is_read_again_is_remarked_on_once(tmp_path: Path) -> None:
     examples = ExampleFile(written(tmp_path, '{"query": "q", "text": "a\\ud800", "label": 1}\n'), notes)
     assert examples[0] == examples[0]
     assert len(notes.lines()) == 1 and notes.lines()[0].startswith("lone surrogates replaced by U+FFFD: 1")
+
+
+@pytest.mark.parametrize("size", [5, 100])
+def test_examples_that_are_rewritten_while_they_are_read_are_refused(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "rows.jsonl"
+    write_examples([group("q", ["t", "u"])] * 3, path)
+    examples = ExampleFile(path, Notes())
+    assert examples[0].query == "q"
+    path.with_name("other").write_text("other")
+    path.with_name("other").replace(path)  # another file
+    assert examples[2].query == "q"
+    os.utime(path, ns=(0, 0))  # clocks of file systems are coarse
+    examples = ExampleFile(path, Notes())
+    path.write_text("x" * size)
+    with pytest.raises(
+        InputError, match=r"rows\.jsonl: has changed since it was opened; begin again with the new file"
+    ):
+        examples[0]

@@ -8,7 +8,10 @@
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from os.path import samestat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,7 +70,8 @@ def write_examples(examples: Iterable[Example | Mapping[str, Any]], path: Path) 
 class ExampleFile:
     """A JSONL file of examples: ``file[i]`` is the example on line i + 1; needs eight bytes of memory per line.
 
-    A line is read and checked on access.
+    A line is read and checked on access. A file that is replaced meanwhile stays readable; one that is rewritten in
+    place is refused.
 
     Raises:
         InputError: no such file, a folder, a packed file, or a file without lines.
@@ -78,7 +82,8 @@ class ExampleFile:
         check_not_packed(path)
         try:
             with path.open("rb") as file:
-                if not path.stat().st_size:
+                self._state = os.fstat(file.fileno())
+                if not self._state.st_size:
                     raise InputError("is empty", path=path)
                 self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
@@ -96,9 +101,10 @@ class ExampleFile:
 
         Raises:
             IndexError: there is no such line.
-            InputError: the line is blank or holds no example.
+            InputError: the line is blank or holds no example, or the file has changed.
         """
         i = range(len(self))[i]
+        self._check_unchanged()
         start = int(self._ends[i - 1]) if i else 0
         try:
             text = self._bytes[start : int(self._ends[i])].decode("utf-8" if i else "utf-8-sig")
@@ -116,6 +122,12 @@ class ExampleFile:
             self._noted.add(i)
             self._notes.merge(remarks)
         return example
+
+    def _check_unchanged(self) -> None:
+        with suppress(FileNotFoundError):
+            now, opened = self.path.stat(), self._state
+            if samestat(now, opened) and (now.st_size, now.st_mtime_ns) != (opened.st_size, opened.st_mtime_ns):
+                raise InputError("has changed since it was opened", path=self.path, fix="begin again with the new file")
 
 
 class ExampleSamples:
