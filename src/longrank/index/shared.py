@@ -31,9 +31,11 @@ class SharedIndex(NamedTuple):
         """Open the folder, which may be a local copy; where there is none, the place.
 
         Raises:
-            InputError: the index has changed since it was shared; or as `Index`, as other errors.
+            InputError: the index has changed since it was opened; or as `Index`, as other errors.
         """
         index = Index(self.path if self.path.is_dir() else self.place)
         if index.digest != self.digest:
-            raise InputError("has changed since the command began", path=index.location, fix="run the command again")
+            raise InputError(
+                "has changed since it was opened", path=index.location, fix="open it, or run the command, again"
+            )
         return index

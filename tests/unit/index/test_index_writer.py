@@ -78,7 +78,9 @@ def test_a_process_that_shares_an_index_refuses_another_state(index: Index) -> N
     travelling = pickle.dumps(search)
     index.add([("d4", "Pigs grunt.")])
     for use in (shared.open, lambda: pickle.loads(travelling).opened):
-        with pytest.raises(InputError, match="index: has changed since the command began; run the command again"):
+        with pytest.raises(
+            InputError, match="index: has changed since it was opened; open it, or run the command, again"
+        ):
             use()
 
 

@@ -16,6 +16,7 @@ import pytest
 import longrank
 from longrank.errors import InputError
 from longrank.networks.conversion.names import new_names
+from longrank.networks.conversion.sources import _adapted
 from longrank.networks.model_files import find_model
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.types import Notes
@@ -409,6 +410,20 @@ def test_an_adapter_is_converted_again_if_its_base_has_changed(tmp_path: Path, m
     weights = load_file(base / "model.safetensors")
     save_file({name: -values for name, values in weights.items()}, base / "model.safetensors", {"format": "pt"})
     assert converted(str(tmp_path / "adapter"), Notes()) != first
+
+
+def test_an_adapter_names_the_revision_of_its_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for named, revision, base in (
+        ("owner/model", "f00d", "owner/model@f00d"),
+        ("owner/model", None, "owner/model"),
+        ("owner/model@abc", "f00d", "owner/model@abc"),
+        (".", "f00d", "."),
+    ):
+        settings = {"base_model_name_or_path": named, "revision": revision}
+        (tmp_path / "adapter_config.json").write_text(json.dumps(settings))
+        assert _adapted(tmp_path, None) == base
+        assert _adapted(tmp_path, "other/model") == "other/model"
 
 
 def test_an_adapter_without_the_head_of_its_task_is_refused(tmp_path: Path) -> None:

@@ -75,11 +75,14 @@ def find_source(name: str, base: str | None = None) -> Source:
 
 
 def _adapted(folder: Path, base: str | None) -> str:
-    """Return the base model of an adapter: `base`, or the model that its configuration names."""
-    named = base or read_json(folder / ADAPTER).get("base_model_name_or_path")
+    """Return the base model of an adapter: `base`, or the model and the revision that its configuration names."""
+    settings = read_json(folder / ADAPTER)
+    named = base or settings.get("base_model_name_or_path")
     if not isinstance(named, str) or not named:
         raise InputError("names no base model (base_model_name_or_path)", path=folder / ADAPTER, fix="name it: --base")
-    return named
+    revision = settings.get("revision")
+    is_of_hub = not base and "@" not in named and not Path(named).expanduser().exists()
+    return f"{named}@{revision}" if is_of_hub and isinstance(revision, str) and revision else named
 
 
 def weights_in(folder: Path) -> tuple[Path, ...]:
