@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from longrank.engines import Engine, in_order, opening_here
+from longrank.engines import Engine, changed, in_order, is_same_model, opening_here
 from longrank.networks.threads import use_threads
 from longrank.protocols import Segmenter
 from longrank.text.segment import make_segmenter
@@ -29,11 +29,14 @@ class Encoding(ABC, Generic[E, D]):
         model: an encoder: an alias, a folder or a Hugging Face name.
         preset: segmentation preset, a key of `longrank.text.segment.PRESETS`.
         threads: CPU threads of a worker; None: as they are.
+        fingerprint: fingerprint of the encoder that the command loaded, which a worker compares with its own; empty
+            until then.
     """
 
     model: str
     preset: str
     threads: int | None
+    fingerprint: str = ""
 
     @abstractmethod
     def load(self, notes: Notes) -> E:
@@ -48,6 +51,9 @@ class Encoding(ABC, Generic[E, D]):
         """The encoder, the segmenter, and the remarks of the encoder."""
         notes = Notes()
         encoder: Any = self.load(notes)
+        if not is_same_model(encoder.fingerprint, self.fingerprint):
+            raise changed(self.model)
+        self.fingerprint = encoder.fingerprint
         return encoder, make_segmenter(self.preset, tokenizer=encoder.offset_tokenizer), notes
 
     def __reduce__(self) -> tuple[type[Encoding[E, D]], tuple[object, ...]]:

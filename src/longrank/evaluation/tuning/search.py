@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from longrank.evaluation.tuning.grids import Axes, Number, Setting, settings_of
 from longrank.evaluation.tuning.values import GridValues, check_size
 from longrank.index import Index
 from longrank.index.languages import digest_of_queries
+from longrank.index.shared import SharedIndex
 from longrank.protocols import Retriever
 from longrank.retrieval import (
     FirstStage,
@@ -37,6 +38,7 @@ from longrank.retrieval import (
 )
 from longrank.retrieval.hybrid import Hybrid
 from longrank.retrieval.passage_search import PassageSearch
+from longrank.retrieval.unchanged import with_vectors
 from longrank.storage import Journal, digest_of, read_journal
 from longrank.types import Notes, Qrels, Query, Ranking
 
@@ -50,31 +52,34 @@ class Search:
     """A picklable function of settings: search with a setting and measure the rankings.
 
     Attributes:
-        index: folder of the index.
+        index: folder of the index, or the state of it that another process opened.
         preset: the first stage that settings change.
         fixed: settings that are the same throughout.
         queries: Q judged queries.
         qrels: judgments of these queries.
         measure: name of the measure.
         k: documents per query.
+        searched: fingerprint of the stored vectors that are searched; empty: any, or none.
     """
 
-    index: Path
+    index: Path | SharedIndex
     preset: str
     fixed: Mapping[str, Any]
     queries: tuple[Query, ...]
     qrels: Qrels
     measure: str
     k: int
+    searched: str = ""
 
     def __reduce__(self) -> tuple[type[Search], tuple[object, ...]]:
-        """Pickle without the open index: every process opens it."""
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+        """Pickle without the open index: every process opens it, in the state of this process."""
+        index = self.index if isinstance(self.index, SharedIndex) else SharedIndex.of(self.opened)
+        return type(self), (index, *(getattr(self, field.name) for field in fields(self)[1:]))
 
     @cached_property
     def opened(self) -> Index:
         """The index."""
-        return Index.open(self.index)
+        return self.index.open() if isinstance(self.index, SharedIndex) else Index.open(self.index)
 
     @cached_property
     def parsed(self) -> Measure:
@@ -85,8 +90,13 @@ class Search:
         """Return the first stage with a setting.
 
         Raises:
+            Changed: the stored vectors are others by now.
             InputError: a value out of range.
         """
+        graph = "best" not in setting  # more than one passage of a document are searched exactly
+        return with_vectors(partial(self._retriever, setting, notes), self.searched, self.index, graph=graph)
+
+    def _retriever(self, setting: Setting, notes: Notes | None) -> Retriever:
         stage = first_stage(self.preset, {**self.fixed, **setting})
         if notes is None and "weight" in setting and stage.vectors.get("method") == "minmax":
             return self._fused(setting).weighted(setting["weight"])
@@ -252,9 +262,11 @@ def tabulate(
     """
     check_axes(search, axes)
     settings, advance = settings_of(axes), progress or (lambda n: None)
-    with Journal(journal, search.header(axes), "journal of tune") as kept:
+    header = search.header(axes)
+    task = replace(search, index=SharedIndex.of(search.opened), searched=header.get("vectors", ""))
+    with Journal(journal, header, "journal of tune") as kept:
         advance(kept.n_committed)
-        for values in in_order(Local(workers).each(search, settings[kept.n_committed :])):
+        for values in in_order(Local(workers).each(task, settings[kept.n_committed :])):
             kept.append(values.astype("<f8").tobytes())
             kept.commit()
             advance(1)
