@@ -1,12 +1,38 @@
-"""Errors of a worker that cannot open an index or a model, which the command's own process could."""
+"""Errors of a worker that cannot open an index or a model, or not in the state that the command opened."""
 
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 
 from longrank.errors import InputError, IntegrityError
+
+_HARDWARE = re.compile(r"\b(?:device|precision)=\w+")
+_MODEL = re.compile(r"(?:\S+@\S+ )?sha256:[0-9a-f]{16}")
+
+
+class Changed(InputError):
+    """A worker finds an index, vectors or a model in another state than the command opened."""
+
+
+def changed(path: str | PathLike[str], what: str = "changed since this command opened it") -> Changed:
+    """Return the error of a worker; `what`: the fault."""
+    return Changed(f"{what} (noticed on the node {platform.node()})", path=path, fix="run the command again")
+
+
+def is_same_model(fingerprint: str, expected: str) -> bool:
+    """Tell whether a worker's scorer or encoder is the command's, by their fingerprints; "" is expected: any is.
+
+    Between a CPU and a GPU, options that depend on the device may differ, so only the files of models are compared.
+    """
+    if not expected or fingerprint == expected:
+        return True
+    if _HARDWARE.findall(fingerprint) == _HARDWARE.findall(expected):
+        return False
+    return _MODEL.findall(fingerprint) == _MODEL.findall(expected)
 
 
 @contextmanager
@@ -20,6 +46,8 @@ def opening_here() -> Iterator[None]:
     node = platform.node()
     try:
         yield
+    except Changed:
+        raise
     except IntegrityError as error:
         raise IntegrityError(f"on the node {node}: {error}") from error
     except InputError as error:

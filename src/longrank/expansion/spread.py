@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from longrank.engines import Engine, in_order, opening_here
+from longrank.engines import Engine, changed, in_order, is_same_model, opening_here
 from longrank.expansion.decoding import Decoding
 from longrank.expansion.expand import Block, PredictBlocks, predicted
 from longrank.expansion.predictor import QueryPredictor
-from longrank.networks.checks import check_unchanged
 from longrank.networks.model_files import find_model
 from longrank.networks.threads import use_threads
 from longrank.types import Notes
@@ -25,19 +24,27 @@ class Predicting:
         decoding: how queries are decoded.
         options: further options of `QueryPredictor`.
         threads: CPU threads of the worker; None: as they are.
-        expected: fingerprint of the predictor in the process that shares the work; empty: any.
+        fingerprint: fingerprint of the predictor that the command opened, which a worker compares with its own.
     """
 
     model: str
     decoding: Decoding
     options: Mapping[str, Any]
     threads: int | None = None
-    expected: str = ""
+    fingerprint: str = ""
     _opened: tuple[QueryPredictor, Notes] | None = field(default=None, init=False)
 
     def open(self, notes: Notes) -> QueryPredictor:
-        """Return the predictor; raises as `QueryPredictor`."""
-        return QueryPredictor(find_model(self.model), self.decoding, **self.options, notes=notes)
+        """Return the predictor.
+
+        Raises:
+            Changed: it is not the command's.
+            InputError, MissingExtra: as `QueryPredictor`.
+        """
+        predictor = QueryPredictor(find_model(self.model), self.decoding, **self.options, notes=notes)
+        if not is_same_model(predictor.fingerprint, self.fingerprint):
+            raise changed(self.model)
+        return predictor
 
     def __call__(self, block: Block) -> tuple[list[dict[str, Any]], Notes]:
         """Return the record of each document of a block, and the remarks on it."""
@@ -45,7 +52,6 @@ class Predicting:
             notes = Notes()
             with opening_here():
                 self._opened = self.open(notes), notes
-            check_unchanged(self.expected, self._opened[0].fingerprint)
             use_threads(self.threads)
         predictor, notes = self._opened
         before = notes.copy()

@@ -33,7 +33,7 @@ from longrank.index.languages import Languages, keeping
 from longrank.index.living import Readers, readers_of
 from longrank.index.living_metadata import metadata_of
 from longrank.index.options import IndexOptions
-from longrank.index.parts import digest_of_parts
+from longrank.index.parts import Part, digest_of_parts
 from longrank.storage import MANIFEST
 from longrank.storage.remote import changing, local
 from longrank.text.analysis import ANALYZERS, Analyzer
@@ -59,10 +59,11 @@ class Index(Changeable):
         stored: metadata of the documents; None if no document has any.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, *, parts: Sequence[Part] | None = None) -> None:
         """Open the index in the folder `path`, or at an address such as ``s3://bucket/name``.
 
         The files of an address are fetched into the cache folder, as far as their content is not there yet.
+        `parts`: the segments of an earlier state of the folder; None: its newest state.
 
         Raises:
             InputError: no such folder, or not an index; no connection, bucket or rights, or too little space.
@@ -74,7 +75,7 @@ class Index(Changeable):
         read_manifest(path)  # its errors name the path as it was given
         self.path = path = path.absolute()  # the working folder may change
         self.notes = Notes()
-        self.parts = open_parts(path)
+        self.parts = open_parts(path) if parts is None else list(parts)
         self.options = self.parts[0].options
         if self.options.analyzer not in ANALYZERS:
             raise InputError("was built with an analyzer that this version lacks", path=path, got=self.options.analyzer)

@@ -31,6 +31,10 @@ HASHES = "hashes"
 _PASSAGES = {"passages": "<i4", "starts": "<i4", "ends": "<i4", "numbers": "<i4", "offsets": "<u8"}
 
 
+class VectorsDoNotFit(InputError):
+    """Stored vectors are of other documents, of another model or of another version."""
+
+
 class VectorsKey(NamedTuple):
     """The encoder and the passages that passage vectors depend on, besides the index.
 
@@ -99,7 +103,8 @@ class VectorFolders(NamedTuple):
         manifest = read_manifest(folders[name])
         expected = (self.format, self.version, index.digest)
         if (manifest.get("format"), manifest.get("version"), manifest.get("index")) != expected:
-            raise InputError("these vectors are of other documents or another version", path=folders[name], fix=fix)
+            what = "these vectors are of other documents or another version"
+            raise VectorsDoNotFit(what, path=folders[name], fix=fix)
         return folders[name]
 
     def store(self, index: Index, name: str, meta: Mapping[str, Any], write: Callable[[Path], None]) -> Path:

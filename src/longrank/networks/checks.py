@@ -20,24 +20,7 @@ _FLOATS = ("F64", "F32", "F16", "BF16")
 _CONSTANT = re.compile(r"(^|\.)(position_ids|token_type_ids|num_batches_tracked|(attn|attention)\.(masked_)?bias)$")
 """Names of tensors that may be integers: no network reads them from the file."""
 
-_OF_THE_NODE = re.compile(r" (device|precision)=\w+")
-"""Parts of a fingerprint that may differ between the nodes of a cluster."""
-
 _MAX_HEADER = 100 << 20  # bytes; the limit of the safetensors format
-
-
-def check_unchanged(expected: str, found: str) -> None:
-    """Refuse a model that another process knows by another fingerprint.
-
-    Args:
-        expected: its fingerprint in the process that shares the work; empty: any.
-        found: its fingerprint here.
-
-    Raises:
-        InputError: they differ by more than the device.
-    """
-    if expected and _OF_THE_NODE.sub("", expected) != _OF_THE_NODE.sub("", found):
-        raise InputError("the model has changed since the command began", got=found, fix="run the command again")
 
 
 def read_json(path: Path) -> dict[str, Any]:

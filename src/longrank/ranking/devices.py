@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from longrank.engines import Engine, in_order, opening_here
+from longrank.engines import Engine, changed, in_order, is_same_model, opening_here
 from longrank.errors import InputError
 from longrank.index.shared import SharedIndex
-from longrank.networks.checks import check_unchanged
 from longrank.networks.threads import use_threads
 from longrank.ranking.evidence_blocks import Block, evidence_of
 from longrank.ranking.pipeline import Pipeline, open_pipeline
@@ -47,7 +46,7 @@ class Replica:
         model: replaces the pipeline's own model.
         device: the worker's device; None: the pipeline's.
         threads: CPU threads of the worker; None: as they are.
-        expected: fingerprint of the scorer in the process that shares the work; empty: any.
+        fingerprint: fingerprint of the scorer that the command opened.
     """
 
     index: SharedIndex
@@ -55,7 +54,7 @@ class Replica:
     model: str | None
     device: str | None
     threads: int | None
-    expected: str = ""
+    fingerprint: str
     _opened: tuple[Pipeline, Notes] | None = field(default=None, init=False)
 
     def __call__(self, block: Block) -> tuple[list[list[Evidence]], Notes]:
@@ -74,8 +73,9 @@ class Replica:
         notes = Notes()
         assignments = {} if self.device is None else {"scorer.options.device": self.device}
         opened = open_pipeline(self.index.open(), self.settings, model=self.model, assignments=assignments, notes=notes)
-        assert opened.scorer is not None
-        check_unchanged(self.expected, opened.scorer.fingerprint)
+        if opened.scorer is None or not is_same_model(opened.scorer.fingerprint, self.fingerprint):
+            what = "the model, or vectors in the index, changed since this command opened them"
+            raise changed(self.model or self.index.place, what)
         use_threads(self.threads)
         return opened, notes
 
@@ -94,8 +94,11 @@ class Shared:
     def __init__(
         self, pipeline: Pipeline, model: str | None, engine: Engine, devices: Sequence[str | None], notes: Notes
     ) -> None:
-        index, expected = SharedIndex.of(pipeline.index), "" if pipeline.scorer is None else pipeline.scorer.fingerprint
-        made = [Replica(index, pipeline.settings, model, device, engine.threads, expected) for device in devices]
+        index, fingerprint = (
+            SharedIndex.of(pipeline.index),
+            "" if pipeline.scorer is None else pipeline.scorer.fingerprint,
+        )
+        made = [Replica(index, pipeline.settings, model, device, engine.threads, fingerprint) for device in devices]
         self._replicas = made if len(made) > 1 else made * engine.workers
         self._engine, self._notes = engine, notes
 

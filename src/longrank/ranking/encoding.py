@@ -9,8 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from longrank.engines import Engine, in_order, opening_here
-from longrank.networks.checks import check_unchanged
+from longrank.engines import Engine, changed, in_order, is_same_model, opening_here
 from longrank.networks.threads import use_threads
 from longrank.protocols import Segmenter
 from longrank.text.segment import make_segmenter
@@ -30,13 +29,14 @@ class Encoding(ABC, Generic[E, D]):
         model: an encoder: an alias, a folder or a Hugging Face name.
         preset: segmentation preset, a key of `longrank.text.segment.PRESETS`.
         threads: CPU threads of a worker; None: as they are.
-        expected: fingerprint of the encoder in the process that shares the work; empty: any.
+        fingerprint: fingerprint of the encoder that the command loaded, which a worker compares with its own; empty
+            until then.
     """
 
     model: str
     preset: str
     threads: int | None
-    expected: str = ""
+    fingerprint: str = ""
 
     @abstractmethod
     def load(self, notes: Notes) -> E:
@@ -51,13 +51,13 @@ class Encoding(ABC, Generic[E, D]):
         """The encoder, the segmenter, and the remarks of the encoder."""
         notes = Notes()
         encoder: Any = self.load(notes)
-        check_unchanged(self.expected, encoder.fingerprint)
+        if not is_same_model(encoder.fingerprint, self.fingerprint):
+            raise changed(self.model)
+        self.fingerprint = encoder.fingerprint
         return encoder, make_segmenter(self.preset, tokenizer=encoder.offset_tokenizer), notes
 
     def __reduce__(self) -> tuple[type[Encoding[E, D]], tuple[object, ...]]:
-        encoder: Any = self.opened[0] if "opened" in vars(self) else None  # does not travel
-        expected = self.expected if encoder is None else encoder.fingerprint
-        return type(self), (*(getattr(self, field.name) for field in fields(self)[:-1]), expected)
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # the model does not travel
 
     def __call__(self, batch: Sequence[Document]) -> tuple[list[D], Notes]:
         """Return the vectors of some documents, and the remarks on them."""

@@ -79,6 +79,11 @@ def open_retriever(
     return retriever if mask is None else retriever.within(mask)
 
 
+def vectors_of(retriever: object) -> str:
+    """Return the fingerprint of the stored vectors that a first stage searches; empty: none."""
+    return retriever.vectors if isinstance(retriever, Dense | Sparse | Hybrid) else ""
+
+
 def opened(source: Index | Path | str) -> Index | str:
     """Return the index of a source, or the address of another engine's index or of a store.
 

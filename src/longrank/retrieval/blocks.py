@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +15,8 @@ from longrank.engines import Engine, in_order, opening_here
 from longrank.index import Index
 from longrank.index.filters import Filter
 from longrank.index.shared import SharedIndex
-from longrank.retrieval import FirstStage, open_retriever, retrieve_all
-from longrank.storage.remote import address_of
+from longrank.retrieval import FirstStage, open_retriever, opened, retrieve_all
+from longrank.retrieval.unchanged import with_vectors
 from longrank.types import Notes, Query, Ranking
 
 _BLOCK = 64  # queries
@@ -39,6 +40,7 @@ class Search:
         filter: filter of the documents.
         k: documents per query.
         threads: search threads.
+        vectors: fingerprint of the stored vectors that a worker must find; empty: any.
     """
 
     source: Index | SharedIndex | Path | str
@@ -46,12 +48,19 @@ class Search:
     filter: Filter | None
     k: int
     threads: int = 1
+    vectors: str = ""
     _opened: Any = field(default=None, init=False)
 
     def open(self, notes: Notes) -> Any:
-        """Return the retriever; raises as `open_retriever`."""
+        """Return the retriever.
+
+        Raises:
+            Changed: the index or its vectors changed since another process opened them.
+            InputError, IntegrityError: as `open_retriever`.
+        """
         source = self.source.open() if isinstance(self.source, SharedIndex) else self.source
-        return open_retriever(source, self.stage, notes=notes, filter=self.filter)
+        make = partial(open_retriever, source, self.stage, notes=notes, filter=self.filter)
+        return with_vectors(make, self.vectors, self.source)
 
     def __call__(self, queries: Sequence[Query]) -> tuple[list[_Packed], Notes]:
         """Return the ranking of each query of a block, and the remarks on it."""
@@ -64,20 +73,29 @@ class Search:
 
 
 def _shared(source: Index | SharedIndex | Path | str) -> SharedIndex | Path | str:
-    if isinstance(source, Index):
-        return SharedIndex.of(source)
-    if isinstance(source, SharedIndex) or not address_of(source):
+    if isinstance(source, SharedIndex):
         return source
-    return SharedIndex.of(Index(source))
+    found = opened(source)
+    return SharedIndex.of(found) if isinstance(found, Index) else found
 
 
-def answers_by(engine: Engine, search: Search, queries: Sequence[Query], notes: Notes) -> Iterator[Ranking]:
+def answers_by(
+    engine: Engine, search: Search, queries: Sequence[Query], notes: Notes, *, vectors: str = ""
+) -> Iterator[Ranking]:
     """Yield the ranking of each query, in order, by the workers of an engine; `notes` takes their remarks.
 
+    Args:
+        engine: the engine.
+        search: the first stage.
+        queries: the queries.
+        notes: takes remarks.
+        vectors: fingerprint of the stored vectors that this process opened, if any.
+
     Raises:
+        Changed: the index or its vectors changed since this process opened them.
         InputError, IntegrityError: as `open_retriever`, where a worker opens the index.
     """
-    search = replace(search, source=_shared(search.source), threads=engine.threads or 1)
+    search = replace(search, source=_shared(search.source), threads=engine.threads or 1, vectors=vectors)
     blocks = (queries[first : first + _BLOCK] for first in range(0, len(queries), _BLOCK))
     for rankings, made in in_order(engine.each(search, blocks)):
         notes.merge(made)

@@ -9,6 +9,7 @@ from annotated_types import Ge
 
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index
+from longrank.index.vector_folders import VectorsDoNotFit
 from longrank.index.vectors import PassageVectors, stored_vectors
 from longrank.retrieval.approximate import Graph, open_graph
 from longrank.retrieval.nearest import best_documents
@@ -117,7 +118,7 @@ def open_encoder(stored: PassageVectors, model: str | None, notes: Notes) -> Enc
     encoder: Any = make_scorer("bi-encoder", index=None, model=name, notes=notes)
     if not stored.encoder.startswith(f"bi-encoder {encoder.model.fingerprint} "):
         fix = "name the model of the vectors, or store vectors again"
-        raise InputError("the vectors are of another model", path=stored.path, got=name, fix=fix)
+        raise VectorsDoNotFit("the vectors are of another model", path=stored.path, got=name, fix=fix)
     if encoder.dimension != stored.dimension:
         raise IntegrityError(f"{stored.path}: dimension {stored.dimension}, the model has {encoder.dimension}")
     encode: Encode = encoder.query_vector

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.sparse import SparseVectors, stored_sparse
+from longrank.index.vector_folders import VectorsDoNotFit
 from longrank.retrieval.nearest import candidates, pooled
 from longrank.retrieval.passage_search import NOTHING, PassageSearch
 from longrank.retrieval.searcher import Hits
@@ -105,5 +106,5 @@ def open_sparse(
     encoder: Any = SparseModel(find_model(name), notes)
     if not stored.encoder.startswith(f"sparse {encoder.model.fingerprint} "):
         fix = "name the model of the vectors, or store vectors again"
-        raise InputError("the sparse vectors are of another model", path=stored.path, got=name, fix=fix)
+        raise VectorsDoNotFit("the sparse vectors are of another model", path=stored.path, got=name, fix=fix)
     return Sparse(index, stored, encoder.query_weights, best=best, notes=notes)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from longrank.engines import Engine, in_order
+from longrank.engines import Engine, changed, in_order, opening_here
 from longrank.errors import InputError
 from longrank.formats.folds import Fold, write_folds
 from longrank.formats.trec import write_run
@@ -51,19 +51,21 @@ class FoldTraining:
         folder: folder of all folds.
         tensorboard: also write TensorBoard's log.
         threads: PyTorch's CPU threads of a worker, on which the last bits of weights depend; None: as they are.
+        networks: fingerprints of the initial network and of the teacher that a fold must begin with; None: any.
     """
 
     experiment: Experiment
     folder: Path
     tensorboard: bool
     threads: int | None = None
+    networks: tuple[str, str | None] | None = None
 
-    def __reduce__(self) -> tuple[Callable[..., FoldTraining], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type[_Unopened], tuple[object, ...]]:
         """Pickle without the open index, which every process opens, and without the vectors kept in memory."""
         experiment = {each.name: getattr(self.experiment, each.name) for each in fields(Experiment)}
         del experiment["kept"]
         experiment["index"] = SharedIndex.of(self.experiment.index)
-        return _reopened, (experiment, self.folder, self.tensorboard, self.threads)
+        return _Unopened, (experiment, self.folder, self.tensorboard, self.threads, self.networks)
 
     def __call__(self, name: str) -> Notes:
         """Train on a fold in a worker; return the remarks.
@@ -84,10 +86,14 @@ class FoldTraining:
         """Train on a fold and rerank its test queries; return the remarks.
 
         Raises:
+            Changed: the initial network or the teacher is another than `networks`.
             InputError, LongRankError: as `Experiment.task` and `longrank.training.loop.train`.
         """
         experiment, folder, ranks, remarks = self.experiment, self.folder, Ranks(), Notes()
         task, run = self.checked(name, remarks)
+        if self.networks is not None and (run["model"], run["teacher"]) != self.networks:
+            what = "the initial network, or the teacher, changed since this command opened it"
+            raise changed(experiment.settings.network.model, what)
         if ranks.first:
             create(folder)
             write_folds(experiment.folds, folder / FOLDS)
@@ -121,16 +127,33 @@ class FoldTraining:
         Raises:
             InputError: as `checked`, of the first fold, before a worker begins.
         """
-        self.checked(names[0], Notes())
+        run = self.checked(names[0], Notes())[1]
+        training = replace(self, networks=(run["model"], run["teacher"]))
         create(self.folder)
         write_folds(self.experiment.folds, self.folder / FOLDS)
         advance = progress("folds", len(names))
-        for name, remarks in zip(names, in_order(_counted(engine.each(self, names), advance)), strict=True):
+        for name, remarks in zip(names, in_order(_counted(engine.each(training, names), advance)), strict=True):
             notes.merge(remarks, name)
 
 
-def _reopened(experiment: dict[str, Any], folder: Path, tensorboard: bool, threads: int | None) -> FoldTraining:
-    return FoldTraining(Experiment(**{**experiment, "index": experiment["index"].open()}), folder, tensorboard, threads)
+@dataclass
+class _Unopened:
+    """A `FoldTraining` that travelled; the index is opened by the first fold, whose errors reach the command."""
+
+    experiment: dict[str, Any]
+    folder: Path
+    tensorboard: bool
+    threads: int | None
+    networks: tuple[str, str | None] | None
+    _opened: FoldTraining | None = field(default=None, init=False)
+
+    def __call__(self, name: str) -> Notes:
+        """Train on a fold, as `FoldTraining`."""
+        if self._opened is None:
+            with opening_here():
+                experiment = Experiment(**{**self.experiment, "index": self.experiment["index"].open()})
+            self._opened = FoldTraining(experiment, self.folder, self.tensorboard, self.threads, self.networks)
+        return self._opened(name)
 
 
 def _counted(numbered: Iterator[tuple[int, Notes]], advance: Callable[[int], object]) -> Iterator[tuple[int, Notes]]:

@@ -108,8 +108,8 @@ def expand(
     with spread.open() if spread.given else nullcontext() as opened:
         by_engine = None
         if opened is not None:
-            shared = replace(predicting, threads=opened.threads, expected=predictor.fingerprint)
-            by_engine = predicting_by(opened, shared, notes)
+            worker = replace(predicting, threads=opened.threads, fingerprint=predictor.fingerprint)
+            by_engine = predicting_by(opened, worker, notes)
         n_queries = predict(
             collection, predictor, reading, Path(output), notes=notes, progress=advance, predict=by_engine
         )

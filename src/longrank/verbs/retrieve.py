@@ -25,6 +25,7 @@ from longrank.retrieval import (
     opened,
     retrieve_all,
     sparing_old_objects,
+    vectors_of,
 )
 from longrank.retrieval.blocks import Search, answers_by
 from longrank.retrieval.stores import check_no_language
@@ -179,7 +180,7 @@ def rankings(
         if workers is None:
             answers = retrieve_all(retriever, queries, search.k, threads or cores())
         else:
-            answers = answers_by(workers, search, queries, notes)
+            answers = answers_by(workers, search, queries, notes, vectors=vectors_of(retriever))
         yield from _counted(queries, answers, notes, progress)
 
 

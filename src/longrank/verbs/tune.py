@@ -30,6 +30,7 @@ from longrank.evaluation.tuning.search import (
     untried,
 )
 from longrank.index import Index
+from longrank.index.shared import SharedIndex
 from longrank.storage.workplace import working_in
 from longrank.types import Notes, Run
 from longrank.verbs.naming import naming_files
@@ -100,7 +101,7 @@ def tune(
     judgments = read_qrels(qrels, notes)
     judged = judged_queries(read_queries(queries, notes), judgments, notes)
     kept = {query.query_id: judgments[query.query_id] for query in judged}
-    every = Search(Index.open(index), preset, settings or {}, judged, kept, measure, k)
+    every = Search(SharedIndex.of(Index.open(index)), preset, settings or {}, judged, kept, measure, k)
     parts, made = read_or_make_folds(folds, list(kept), seed, notes)
     way = make_protocol(
         protocol,

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import pytest
 
 import longrank
-from longrank.engines.local import Local
 from longrank.errors import InputError
-from longrank.index import Index
-from longrank.ranking.build import Encoder
-from longrank.ranking.devices import Shared, devices_of
-from longrank.ranking.pipeline import open_pipeline
+from longrank.ranking.devices import devices_of
 from longrank.types import Notes
 from training_collections import write_collection
 
@@ -69,27 +64,6 @@ def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:
     assert list(runs["cpu"].rows()) == list(runs["cpu:2"].rows())
     assert notes["cpu"].lines() == notes["cpu:2"].lines()
     assert any("queries cut" in line for line in notes["cpu"].lines())
-
-
-@pytest.mark.neural
-def test_a_worker_refuses_a_model_that_was_replaced_meanwhile(tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
-    from tiny_models import save_cross_encoder, save_encoder
-
-    def replaced(model: Path) -> None:
-        weights = load_file(model / "model.safetensors")
-        save_file({name: -values for name, values in weights.items()}, model / "model.safetensors", {"format": "pt"})
-
-    cross, bi = save_cross_encoder(tmp_path / "m"), save_encoder(tmp_path / "e")
-    pipeline = open_pipeline(Index(write_collection(tmp_path) / "index"), "maxp", model=str(cross))
-    encoder = Encoder(str(bi), "windows", None)
-    travelling = [Shared(pipeline, str(cross), Local(2), ["cpu"] * 2, Notes())._replicas[0], encoder]
-    for work, model in zip(map(pickle.dumps, travelling), (cross, bi), strict=True):
-        assert pickle.loads(work)([])[0] == []
-        replaced(model)
-        with pytest.raises(InputError, match=r"the model has changed since the command began .*; run the command"):
-            pickle.loads(work)([])
 
 
 @pytest.mark.neural

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from longrank.retrieval import (
 )
 from longrank.retrieval.hybrid import Hybrid
 from longrank.retrieval.passage_search import PassageSearch
+from longrank.retrieval.unchanged import with_vectors
 from longrank.storage import Journal, digest_of, read_journal
 from longrank.types import Notes, Qrels, Query, Ranking
 
@@ -51,27 +52,29 @@ class Search:
     """A picklable function of settings: search with a setting and measure the rankings.
 
     Attributes:
-        index: an index, or its folder.
+        index: folder of the index, or the state of it that another process opened.
         preset: the first stage that settings change.
         fixed: settings that are the same throughout.
         queries: Q judged queries.
         qrels: judgments of these queries.
         measure: name of the measure.
         k: documents per query.
+        searched: fingerprint of the stored vectors that are searched; empty: any, or none.
     """
 
-    index: Index | SharedIndex | Path
+    index: Path | SharedIndex
     preset: str
     fixed: Mapping[str, Any]
     queries: tuple[Query, ...]
     qrels: Qrels
     measure: str
     k: int
+    searched: str = ""
 
     def __reduce__(self) -> tuple[type[Search], tuple[object, ...]]:
-        """Pickle without the open index: every process opens it, if it has not changed."""
-        shared = SharedIndex.of(self.opened)
-        return type(self), (shared, *(getattr(self, field.name) for field in fields(self)[1:]))
+        """Pickle without the open index: every process opens it, in the state of this process."""
+        index = self.index if isinstance(self.index, SharedIndex) else SharedIndex.of(self.opened)
+        return type(self), (index, *(getattr(self, field.name) for field in fields(self)[1:]))
 
     @cached_property
     def opened(self) -> Index:
@@ -87,8 +90,13 @@ class Search:
         """Return the first stage with a setting.
 
         Raises:
+            Changed: the stored vectors are others by now.
             InputError: a value out of range.
         """
+        graph = "best" not in setting  # more than one passage of a document are searched exactly
+        return with_vectors(partial(self._retriever, setting, notes), self.searched, self.index, graph=graph)
+
+    def _retriever(self, setting: Setting, notes: Notes | None) -> Retriever:
         stage = first_stage(self.preset, {**self.fixed, **setting})
         if notes is None and "weight" in setting and stage.vectors.get("method") == "minmax":
             return self._fused(setting).weighted(setting["weight"])
@@ -150,9 +158,7 @@ class Search:
     def figure(self, setting: Setting, query_ids: Collection[str]) -> float:
         """Return the figure of a setting, on the grid or off it, over some of the queries."""
         chosen = set(query_ids)
-        part = replace(
-            self, index=self.opened, queries=tuple(query for query in self.queries if query.query_id in chosen)
-        )
+        part = replace(self, queries=tuple(query for query in self.queries if query.query_id in chosen))
         return summarise(self.measure, part(setting).tolist())
 
 
@@ -256,9 +262,11 @@ def tabulate(
     """
     check_axes(search, axes)
     settings, advance = settings_of(axes), progress or (lambda n: None)
-    with Journal(journal, search.header(axes), "journal of tune") as kept:
+    header = search.header(axes)
+    task = replace(search, index=SharedIndex.of(search.opened), searched=header.get("vectors", ""))
+    with Journal(journal, header, "journal of tune") as kept:
         advance(kept.n_committed)
-        for values in in_order(Local(workers).each(search, settings[kept.n_committed :])):
+        for values in in_order(Local(workers).each(task, settings[kept.n_committed :])):
             kept.append(values.astype("<f8").tobytes())
             kept.commit()
             advance(1)
