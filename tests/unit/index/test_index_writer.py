@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import pickle
 import shutil
 from pathlib import Path
 
@@ -13,9 +12,7 @@ import pytest
 
 import longrank
 from longrank.errors import InputError, IntegrityError
-from longrank.evaluation.tuning.search import Search
 from longrank.index import Index, tiers, verify_index
-from longrank.index.shared import SharedIndex
 from longrank.index.tiers import Size
 from longrank.types import Notes
 
@@ -68,20 +65,6 @@ def test_an_index_stays_itself_in_another_working_folder(tmp_path: Path, monkeyp
     assert longrank.check(index) > 0
     monkeypatch.chdir(tmp_path)
     assert [ids(Index(f"{folder}/my.index")) for folder in ("here", "there")] == [["b"], ["a", "z"]]
-
-
-def test_a_process_that_shares_an_index_refuses_another_state(index: Index) -> None:
-    shared = SharedIndex.of(index)
-    assert shared.open().digest == index.digest
-    search = Search(index, "bm25-anserini", {}, (), {}, "AP", 10)
-    assert pickle.loads(pickle.dumps(search)).opened.digest == index.digest
-    travelling = pickle.dumps(search)
-    index.add([("d4", "Pigs grunt.")])
-    for use in (shared.open, lambda: pickle.loads(travelling).opened):
-        with pytest.raises(
-            InputError, match="index: has changed since it was opened; open it, or run the command, again"
-        ):
-            use()
 
 
 def test_a_child_process_leaves_the_temporary_folder_alone(monkeypatch: pytest.MonkeyPatch) -> None:
