@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,9 @@ from mcp import Client, StdioServerParameters, stdio_client
 import longrank
 from longrank.cli.main import main
 from longrank.index import Index
+from longrank.integrations import mcp as mcp_server
 from longrank.integrations.mcp import make_server
+from longrank.types import Notes
 
 
 def asked(index: str, talk: Callable[[Client], Coroutine[Any, Any, Any]]) -> Any:
@@ -45,7 +50,7 @@ def test_the_tools_say_what_they_take(index: str, capsys: pytest.CaptureFixture[
 def test_a_search_returns_what_longrank_finds(index: str) -> None:
     opened = Index.open(index)
     words = " ".join(opened.document(opened.doc_id(0)).text.split()[:6])
-    found = called(index, "search", query=words, k=2, passages=1).structured_content["result"]
+    found = called(index, "search", query=words, k=2, passages=1).structured_content["documents"]
     expected = longrank.search(index, words, pipeline="lexical", k=2, passages=1)
     assert [one["doc_id"] for one in found] == [one.doc_id for one in expected]
     for one, same in zip(found, expected, strict=True):
@@ -84,11 +89,75 @@ def test_the_tools_follow_a_changed_index(tmp_path: Path, caplog: pytest.LogCapt
         for change in (lambda: None, lambda: index.add([("d3", "A zebra.")]), (folder / "manifest.json").unlink):
             change()
             answer = await client.call_tool("search", {"query": "zebra"})
-            found.append([one["doc_id"] for one in answer.structured_content["result"]])
+            found.append([one["doc_id"] for one in answer.structured_content["documents"]])
         return found
 
     assert asked(str(folder), talk) == [[], ["d3"], ["d3"]]
     assert "the old state stays in use" in caplog.text
+
+
+def test_an_index_that_could_not_be_opened_is_tried_again_and_the_answer_says_so(tmp_path: Path) -> None:
+    folder, other = tmp_path / "index", tmp_path / "other"
+    Index.build([("d1", "A zebra.")], folder)
+    Index.build([("d2", "A zebra.")], other)
+
+    def copy_the_data() -> None:
+        for part in other.glob("data-*"):
+            shutil.copytree(part, folder / part.name)
+
+    async def talk(client: Client) -> list[Any]:
+        found = []
+        manifest = partial(shutil.copy, other / "manifest.json", folder / "manifest.json")
+        for change in (lambda: None, manifest, copy_the_data):
+            change()
+            answer = (await client.call_tool("search", {"query": "zebra"})).structured_content
+            part = await client.call_tool("read_document", {"doc_id": answer["documents"][0]["doc_id"]})
+            assert part.structured_content["digest"] == answer["digest"]
+            found.append(([one["doc_id"] for one in answer["documents"]], answer["digest"], answer["warnings"]))
+        return found
+
+    old = Index.open(str(folder)).digest
+    first, half, whole = asked(str(folder), talk)
+    assert first == (["d1"], old, [])
+    assert half[:2] == (["d1"], old)
+    assert "the old state stays in use" in half[2][0]
+    assert whole == (["d2"], Index.open(str(other)).digest, [])
+
+
+def test_any_failure_of_opening_leaves_the_old_state_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "index"
+    index = Index.build([("d1", "A zebra.")], folder)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    async def talk(client: Client) -> Any:
+        index.add([("d2", "No zebra.")])
+        with monkeypatch.context() as patch:
+            patch.setattr(mcp_server, "open_pipeline", fail)
+            return (await client.call_tool("search", {"query": "zebra"})).structured_content
+
+    answer = asked(str(folder), talk)
+    assert [one["doc_id"] for one in answer["documents"]] == ["d1"]
+    assert "too many open files" in answer["warnings"][0]
+
+
+def test_remarks_of_opening_and_searching_are_in_the_answer(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, searched = mcp_server.open_pipeline, mcp_server.run_search
+
+    def open_with_remark(*args: Any, notes: Notes, **options: Any) -> Any:
+        notes.say("another model stands in")
+        return opened(*args, notes=notes, **options)
+
+    def search_with_remark(*args: Any, **options: Any) -> Any:
+        results = searched(*args, **options)
+        results.notes.say("3 passages were cut")
+        return results
+
+    monkeypatch.setattr(mcp_server, "open_pipeline", open_with_remark)
+    monkeypatch.setattr(mcp_server, "run_search", search_with_remark)
+    answer = called(index, "search", query="storm").structured_content
+    assert answer["warnings"] == ["another model stands in", "3 passages were cut"]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ from longrank.storage import atomic_write
 from longrank.types import Notes, Qrels, Ranking, Run
 
 _QRELS = ("query_id", "iteration", "doc_id", "grade")
-_BEIR = ("query-id", "corpus-id", "score")
+BEIR_COLUMNS = ["query-id", "corpus-id", "score"]
+"""Header of BEIR's judgments, tab-separated."""
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 MAX_GRADE = 127
 
@@ -90,12 +91,12 @@ def read_qrels(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) ->
 
 
 def _judgments(path: Path, notes: Notes, options: TextOptions) -> Iterator[Table]:
-    names: tuple[str, ...] = _QRELS
+    names: Sequence[str] = _QRELS
     for block in read_blocks(path, notes, options):
         head, _, body_text = block.text.partition("\n")
         body = block
-        if block.first == 1 and tuple(head.split("\t")) == _BEIR:
-            names, body = _BEIR, Block(2, body_text, block.ended)
+        if block.first == 1 and head.split("\t") == BEIR_COLUMNS:
+            names, body = BEIR_COLUMNS, Block(2, body_text, block.ended)
         yield split_columns(body, names, path, comments=notes)
 
 
@@ -136,15 +137,30 @@ def write_qrels(qrels: Qrels, path: Path) -> None:
         InputError: an id is not one word, a query id begins with ``#``, or the file cannot be written.
         LongRankError: writing failed (no space left, ...).
     """
-    for query_id in qrels:
+    check_query_ids(list(qrels), path)
+    check_ids([doc_id for judged in qrels.values() for doc_id in judged], "id", path)
+    with atomic_write(path, "w") as stream:
+        stream.writelines(qrels_lines(qrels))
+
+
+def check_query_ids(query_ids: Sequence[str], path: Path) -> None:
+    """Check ids of queries for judgments.
+
+    Raises:
+        InputError: an id is not one word, or begins with ``#``.
+    """
+    for query_id in query_ids:
         if query_id.startswith("#"):
             raise InputError(
                 "query id would begin a comment", path=path, got=query_id, fix="choose ids without # in front"
             )
-    rows = [(query_id, doc_id, grade) for query_id, judged in qrels.items() for doc_id, grade in judged.items()]
-    check_ids([*qrels, *(doc_id for _, doc_id, _ in rows)], "id", path)
-    with atomic_write(path, "w") as stream:
-        stream.writelines(f"{query_id} 0 {doc_id} {grade}\n" for query_id, doc_id, grade in rows)
+    check_ids(query_ids, "id", path)
+
+
+def qrels_lines(qrels: Qrels) -> Iterator[str]:
+    """Yield judgments as lines of TREC's four columns, in their order."""
+    for query_id, judged in qrels.items():
+        yield from (f"{query_id} 0 {doc_id} {grade}\n" for doc_id, grade in judged.items())
 
 
 # --- runs -------------------------------------------------------------------------------------

@@ -6,12 +6,16 @@ import time
 from pathlib import Path
 from typing import TypeAlias
 
+from longrank.errors import LongRankError
 from longrank.index.folder import SPARSE, VECTORS
 from longrank.storage import MANIFEST
 from longrank.storage.remote import address_of, newest
 
 Stamp: TypeAlias = tuple[tuple[str, int, int, int], ...]
 """Path, inode, nanoseconds of the last modification and size of each manifest; of an address, its newest version."""
+
+CANNOT_OPEN = (LongRankError, OSError, ValueError, KeyError)
+"""Errors of opening an index while it is copied or replaced; a later attempt may succeed."""
 
 _SECONDS = 30.0  # from one request for the manifest at an address to the next
 _asked: dict[str, tuple[float, Stamp]] = {}

@@ -13,16 +13,17 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field
 
 from longrank.errors import LongRankError, MissingExtra
-from longrank.index.stamps import stamp_of
+from longrank.index.stamps import CANNOT_OPEN, stamp_of
 from longrank.protocols import PassageScorer
 from longrank.ranking.found import Result, ShownPassage
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.scoring import keeping_models
+from longrank.types import Notes
 from longrank.verbs.search import search as run_search
 
 try:
@@ -42,6 +43,7 @@ _INSTRUCTIONS = (
 )
 
 Place = Annotated[int, Field(ge=0, description="Code point of the document's text, from 0.")]
+_STATE = "Digest of the index. If it differs from that of `search`, search again: places may have moved."
 DocId = Annotated[str, Field(description="Id of a document, as `search` returns it.")]
 
 
@@ -65,6 +67,14 @@ class FoundDocument(BaseModel):
     passages: list[FoundPassage]
 
 
+class Found(BaseModel):
+    """Documents, best first; `warnings` tell what was cut, left out or replaced."""
+
+    documents: list[FoundDocument]
+    warnings: list[str]
+    digest: str = Field(description=_STATE)
+
+
 class Part(BaseModel):
     """A part of a document's text; `n_characters` is the length of the whole text."""
 
@@ -74,6 +84,7 @@ class Part(BaseModel):
     end: int
     n_characters: int
     text: str
+    digest: str = Field(description=_STATE)
 
 
 def make_server(
@@ -93,7 +104,11 @@ def make_server(
     from longrank.ranking.settings import default_pipeline
 
     name = pipeline or default_pipeline()
-    following = _Following(index, lambda: open_pipeline(index, name, model=model, assignments=assignments))
+
+    def load(notes: Notes) -> Pipeline:
+        return open_pipeline(index, name, model=model, assignments=assignments, notes=notes)
+
+    following = _Following(index, load)
     server = MCPServer("longrank", instructions=_INSTRUCTIONS)
     tools = _Tools(following)
     for tool in (tools.search, tools.read_document, tools.read_around):
@@ -112,34 +127,45 @@ async def openai_tools(server: MCPServer) -> list[Mapping[str, Any]]:
     ]
 
 
+class _Opened(NamedTuple):
+    """A pipeline and the remarks of its opening."""
+
+    pipeline: Pipeline
+    warnings: list[str]
+
+
 class _Following:
     """A pipeline over the newest state of an index; models stay loaded.
 
     Raises:
-        InputError, MissingExtra, IntegrityError: `load` fails at first. Later the old state stays in use.
+        InputError, MissingExtra, IntegrityError: `load` fails at first. Later the old state stays in use, and each call
+            tries again.
     """
 
-    def __init__(self, folder: Path | str, load: Callable[[], Pipeline]) -> None:
+    def __init__(self, folder: Path | str, load: Callable[[Notes], Pipeline]) -> None:
         self._folder, self._load, self._lock = folder, load, Lock()
         self._models: dict[Any, PassageScorer] = {}
-        self._stamp = stamp_of(folder)
-        self._pipeline = self._opened()
+        stamp = stamp_of(folder)
+        self._opened, self._stamp = self._open(), stamp
 
-    def current(self) -> Pipeline:
-        """Return the pipeline, opened again if the index was changed."""
+    def current(self) -> _Opened:
+        """Return the pipeline, opened again if the index was changed; a warning if it cannot be opened."""
         with self._lock:
             try:
                 stamp = stamp_of(self._folder)
                 if stamp != self._stamp:
-                    self._stamp = stamp
-                    self._pipeline = self._opened()
-            except LongRankError as error:
-                _log.warning("the changed index cannot be opened, the old state stays in use: %s", error)
-            return self._pipeline
+                    self._opened, self._stamp = self._open(), stamp
+            except CANNOT_OPEN as error:
+                warning = f"the changed index cannot be opened, the old state stays in use: {error}"
+                _log.warning("%s", warning)
+                return self._opened._replace(warnings=[*self._opened.warnings, warning])
+            return self._opened
 
-    def _opened(self) -> Pipeline:
+    def _open(self) -> _Opened:
+        notes = Notes()
         with keeping_models(self._models):
-            return self._load()
+            pipeline = self._load(notes)
+        return _Opened(pipeline, list(notes.lines()))
 
 
 class _Tools:
@@ -153,14 +179,15 @@ class _Tools:
         query: Annotated[str, Field(min_length=1, description="A question or keywords.")],
         k: Annotated[int, Field(ge=1, le=50, description="Number of documents.")] = 5,
         passages: Annotated[int, Field(ge=1, le=10, description="Passages of each document.")] = 2,
-    ) -> list[FoundDocument]:
+    ) -> Found:
         """Search the documents. Return the best documents, each with the passages that answer."""
-        pipeline = self._following.current()
+        pipeline, warnings = self._following.current()
         try:
             found = run_search(pipeline.index, query, pipeline=pipeline, k=k, passages=passages)
         except LongRankError as error:
             raise ToolError(str(error)) from None
-        return [_document(result) for result in found]
+        warnings = [*warnings, *found.notes.lines()]
+        return Found(documents=list(map(_document, found)), warnings=warnings, digest=pipeline.index.digest)
 
     def read_document(
         self,
@@ -184,8 +211,9 @@ class _Tools:
         return self._part(doc_id, max(0, start - characters), min(end, start + LONGEST) + characters)
 
     def _part(self, doc_id: str, start: int, end: int) -> Part:
+        index = self._following.current().pipeline.index
         try:
-            document = self._following.current().index.document(doc_id)
+            document = index.document(doc_id)
         except KeyError:
             raise ToolError(f"no document has the id {doc_id!r}; take a doc_id that search returned") from None
         text = document.text
@@ -193,7 +221,13 @@ class _Tools:
             raise ToolError(f"start {start} lies beyond the document's end, {len(text)}")
         end = min(end, len(text))
         return Part(
-            doc_id=doc_id, title=document.title, start=start, end=end, n_characters=len(text), text=text[start:end]
+            doc_id=doc_id,
+            title=document.title,
+            start=start,
+            end=end,
+            n_characters=len(text),
+            text=text[start:end],
+            digest=index.digest,
         )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from longrank.errors import BeingWritten, InputError, LongRankError
+from longrank.errors import BeingWritten, InputError
 from longrank.index import Index
+from longrank.index.stamps import CANNOT_OPEN
 from longrank.service.engine import Engine
 from longrank.service.errors import Refusal
 from longrank.service.replies import ChangeReply
@@ -77,7 +78,7 @@ class Changes:
     def _changed(self, *, added: int = 0, replaced: int = 0, deleted: int = 0) -> ChangeReply:
         try:
             warnings = self._engine.reopen().lines()
-        except LongRankError as error:  # such as stored vectors that a `dense` first stage needs
+        except CANNOT_OPEN as error:  # such as stored vectors that a `dense` first stage needs
             warnings = [f"the index is changed, but searches use its old state: {_told(error, self._folder)}"]
         counts = {"added": added, "replaced": replaced, "deleted": deleted}
         return ChangeReply(**counts, n_docs=len(self._index()), warnings=list(warnings))
@@ -90,7 +91,7 @@ def _refusal(error: InputError, folder: Path) -> Refusal:
     return Refusal(422, "invalid", _told(error, folder))
 
 
-def _told(error: LongRankError, folder: Path) -> str:
+def _told(error: Exception, folder: Path) -> str:
     """Return the message of an error without the path of the index."""
     return str(error).removeprefix(f"{folder}: ")
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from longrank.collections.queries import read_queries
 from longrank.errors import InputError
+from longrank.formats.graded_lines import has_rows, with_grade
 from longrank.formats.ids import check_id
-from longrank.formats.trec import read_qrels, write_qrels
+from longrank.formats.trec import check_query_ids, qrels_lines, read_qrels
 from longrank.storage import atomic_write
 from longrank.storage.workplace import check_apart, check_outside, working_on
 from longrank.text.words import readable
@@ -82,13 +83,13 @@ class Judging:
         return None if query_id is None else self._topics.get(query_id)  # another thread may have read the file again
 
     def grades(self, query_id: str) -> dict[str, int]:
-        """Return the grades of a query: doc_id -> grade."""
-        return dict(self._grades.get(query_id, {}))
+        """Return the grades of a query: doc_id -> grade; negative grades mean "not judged"."""
+        return {doc_id: grade for doc_id, grade in self._grades.get(query_id, {}).items() if grade >= 0}
 
     def judge(self, query_id: str, doc_id: str, grade: int | None) -> None:
         """Keep a grade of a query's document; None: remove its grade.
 
-        Grades that another program has written into the file stay.
+        All other lines of the file stay as they are, also those that another program has written into it.
 
         Raises:
             InputError: an id does not fit into qrels files (the document's is not one word, or the query's begins with
@@ -96,14 +97,16 @@ class Judging:
             LongRankError: the file cannot be written; nothing is changed.
         """
         check_id(doc_id, "doc_id", self._path)
+        check_query_ids([query_id], self._path)
         with self._one_writer:
             self._read_again()
-            mine = {name: kept for name, kept in self.grades(query_id).items() if grade is not None or name != doc_id}
-            if grade is not None:
-                mine[doc_id] = grade
-            grades = {**self._grades, query_id: mine}
-            write_qrels(grades, self._path)
-            self._grades, self._stamp = grades, _stamp(self._path)
+            text = with_grade(_text(self._path) or "".join(qrels_lines(self._grades)), query_id, doc_id, grade)
+            with atomic_write(self._path) as stream:
+                stream.write(text.encode(errors="surrogateescape"))
+            mine = dict(self._grades.get(query_id, {}))
+            mine.pop(doc_id, None)
+            mine |= {} if grade is None else {doc_id: grade}
+            self._grades, self._stamp = {**self._grades, query_id: mine}, _stamp(self._path)
 
     def _read_again(self) -> None:
         """Read the grades of a file that another program has changed; if it is gone or empty, the grades stay.
@@ -121,7 +124,7 @@ class Judging:
 
         Raises:
             InputError: only the topics of a file can be judged, the text is blank, or another program has made the file
-                of own queries wrong; nothing is changed.
+                of own queries or that of the grades wrong; nothing is changed.
             LongRankError: the file cannot be written; nothing is changed.
         """
         if not _normalized(text):
@@ -133,6 +136,7 @@ class Judging:
                 return known
             if self._own is None:
                 raise InputError("only the queries of the topics file can be judged", got=text)
+            self._read_again()  # another program may have used an id for its grades
             new = Query(self._new_id(), _normalized(text))
             with atomic_write(self._own) as stream:
                 stream.write(before + _row(new))
@@ -190,7 +194,12 @@ def opened_judging(
 
 
 def _grades(path: Path, notes: Notes) -> dict[str, dict[str, int]]:
-    return read_qrels(path, notes) if path.exists() and path.stat().st_size else {}
+    return read_qrels(path, notes) if has_rows(_text(path)) else {}
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file, empty if there is none; bytes that are not UTF-8 are left to `read_qrels`."""
+    return path.read_bytes().decode(errors="surrogateescape") if path.exists() else ""
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

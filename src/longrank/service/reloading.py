@@ -11,7 +11,7 @@ import logging
 import threading
 
 from longrank.errors import LongRankError
-from longrank.index.stamps import Stamp, stamp_of
+from longrank.index.stamps import CANNOT_OPEN, Stamp, stamp_of
 from longrank.service.engine import Engine
 from longrank.types import Notes
 
@@ -73,7 +73,7 @@ class Reloader:
     def _reload(self) -> None:
         try:
             notes = self._engine.reopen()
-        except (LongRankError, OSError, ValueError, KeyError) as error:
+        except CANNOT_OPEN as error:
             if str(error) != self._failure:
                 _LOG.info("the index cannot be reloaded, the old one stays in use: %s", error)
             self._failure = str(error) or type(error).__name__

@@ -117,9 +117,12 @@ def test_changes_need_the_key_and_a_writable_server(desk: Service) -> None:
     assert ids(desk) == ["d", "e", "f"]
 
 
-def test_a_changed_index_that_cannot_be_served_is_a_warning(desk: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [InputError, OSError])
+def test_a_changed_index_that_cannot_be_served_is_a_warning(
+    desk: Service, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
     def fail() -> None:
-        raise InputError("the pipeline needs stored vectors")
+        raise kind("the pipeline needs stored vectors")
 
     monkeypatch.setattr(desk.engine, "reopen", fail)
     reply = one(desk, "POST", "/documents", {"documents": [ZEBRA]})

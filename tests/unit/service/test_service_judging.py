@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from longrank.cli.main import main
 from longrank.errors import BeingWritten, InputError, LongRankError
 from longrank.service import judging as module
 from longrank.service.judging import Judging, opened_judging
+from longrank.service.pooling import Pools
 from longrank.service.rerank import Service
 from longrank.service.settings import ServiceSettings
 from longrank.types import Notes
@@ -153,6 +155,27 @@ def test_a_pool_has_the_best_of_all_pipelines_without_ranks_scores_or_pipelines(
         assert [passage["start"] for passage in one["passages"]] == sorted(p["start"] for p in one["passages"])
 
 
+def test_a_pool_of_another_state_of_the_index_is_not_kept(plain: Service, judging: Judging) -> None:
+    class Behind:
+        """Replicas that have not yet noticed a change of the index."""
+
+        digest, n = "an older state", 0
+
+        async def search(self, *_: Any) -> dict[str, Any]:
+            self.n += 1
+            return {"digest": self.digest, "results": []}
+
+    replicas, query = Behind(), judging.topics[0]
+    pools = Pools(plain, judging, replicas)  # type: ignore[arg-type]
+    n_pipelines = len(plain.engine.names())
+    asyncio.run(pools.of(query))
+    assert plain.engine.index is not None
+    replicas.digest = plain.engine.index.digest
+    for _ in range(2):
+        asyncio.run(pools.of(query))
+    assert replicas.n == 2 * n_pipelines
+
+
 def test_the_order_of_a_pool_is_drawn_by_the_seed_alone(plain: Service, files: tuple[Path, Path]) -> None:
     orders = {}
     for seed in (1, 1, *range(2, 8)):
@@ -195,7 +218,7 @@ def test_a_grade_that_cannot_be_written_is_not_kept(judging: Judging, monkeypatc
     def full(*_: Any) -> None:
         raise LongRankError("no space left")
 
-    monkeypatch.setattr(module, "write_qrels", full)
+    monkeypatch.setattr(module, "atomic_write", full)
     with pytest.raises(LongRankError, match="no space left"):
         judging.judge("1", "d", 3)
     assert judging.grades("1") == {}
@@ -212,14 +235,56 @@ def test_grades_that_another_program_writes_stay(judging: Judging, files: tuple[
     with files[0].open("a") as stream:
         stream.write("7 0 x 2\n")
     judging.judge("1", "e", 0)
-    assert files[0].read_text() == "1 0 d 3\n1 0 e 0\n7 0 x 2\n"
+    assert files[0].read_text() == "1 0 d 3\n7 0 x 2\n1 0 e 0\n"
     files[0].write_text("1 0 d\n")
     with pytest.raises(InputError, match="3 columns instead of 4"):
         judging.judge("1", "f", 1)
     assert files[0].read_text() == "1 0 d\n"
     files[0].unlink()  # what was judged is written again
     judging.judge("1", "f", 1)
-    assert files[0].read_text() == "1 0 d 3\n1 0 e 0\n1 0 f 1\n7 0 x 2\n"
+    assert files[0].read_text() == "1 0 d 3\n1 0 e 0\n7 0 x 2\n1 0 f 1\n"
+
+
+def test_rows_that_are_not_grades_of_the_page_stay_as_they_are(judging: Judging, files: tuple[Path, Path]) -> None:
+    rows = "# by hand\n1 Q0 d 1\n1 0 spam -2\n\n9 0 c 0\n9 0 c 0\r\n1\t0  \u00e9\u2028x -1"
+    files[0].write_bytes(rows.encode())
+    judging.judge("2", "d", 2)
+    assert files[0].read_bytes().decode() == f"{rows}\n2 0 d 2\n"
+    assert judging.grades("1") == {"d": 1}  # negative grades mean "not judged"
+    judging.judge("1", "d", 3)
+    judging.judge("2", "d", None)
+    assert files[0].read_bytes().decode() == rows.replace("d 1", "d 3") + "\n"
+
+
+def test_a_file_of_comments_alone_can_be_judged_into(files: tuple[Path, Path]) -> None:
+    files[0].write_text("# pooled in May\n")
+    with opened_judging(files[0], str(files[1]), notes=Notes()) as judging:
+        judging.judge("1", "d", 2)
+        judging.judge("1", "d", None)
+    with opened_judging(files[0], str(files[1]), notes=Notes()) as judging:
+        judging.judge("1", "e", 1)
+    assert files[0].read_text() == "# pooled in May\n1 0 e 1\n"
+
+
+def test_judgments_in_beir_s_columns_keep_them(files: tuple[Path, Path]) -> None:
+    header = "\ufeffquery-id\tcorpus-id\tscore\n"
+    files[0].write_text(f"{header}1\td\t1\n")
+    with opened_judging(files[0], str(files[1]), notes=Notes()) as judging:
+        judging.judge("1", "e", 2)
+        judging.judge("1", "d", 0)
+    assert files[0].read_text() == f"{header}1\td\t0\n1\te\t2\n"
+
+
+def test_a_new_query_takes_no_id_that_another_program_has_used_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text("q1 0 d 1\n")
+    with opened_judging(path, notes=Notes()) as judging:
+        path.write_text("q1 0 d 1\nq2 0 x 3\n")
+        assert judging.add("a moon").query_id == "q3"
+        path.write_text("no row\n")
+        with pytest.raises(InputError, match=r"qrels\.txt:1: 2 columns instead of 4"):
+            judging.add("rain")
+        assert judging.find("rain") is None
 
 
 def test_one_server_judges_into_a_file(judging: Judging, files: tuple[Path, Path]) -> None:
