@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import object_stores
 from longrank.storage.cache import cache_folder, use_cache_folder
@@ -61,8 +62,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.loadscopereorder = False
 
 
+@settings(max_examples=1, database=None)
+@given(st.none())
+def _first_example(nothing: None) -> None:
+    """Let Hypothesis make its random generator: with Python 3.14 it warns if the generator's owner is frozen before."""
+
+
 def pytest_collection_finish() -> None:
     """Leave what is imported now out of rounds of garbage collection, a second each with all tests and PyTorch."""
+    _first_example()
     gc.collect()
     gc.freeze()
 

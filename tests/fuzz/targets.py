@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -100,7 +101,7 @@ EXTRAS = {
     "store: opensearch": "opensearchpy",
     "store: elasticsearch": "elasticsearch",
     "store: qdrant": "qdrant_client",
-    "compressed texts": "backports",
+    "compressed texts": "backports" if sys.version_info < (3, 14) else "compression.zstd",
     "server answer": "fastapi",
     "judgments of the page": "fastapi",
 }

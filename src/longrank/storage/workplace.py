@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.small_files import RECORD, read_small
+from longrank.small_files import RECORD, check_path, read_small
 from longrank.storage.files import atomic_write, check_folder, check_writable, lock, sync_folder
 from longrank.storage.manifests import read_manifest
 
@@ -76,7 +76,9 @@ def _is_sealed(folder: Path) -> bool:
 
 
 def _is_model(folder: Path) -> bool:
-    return (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
+    config = folder / "config.json"
+    check_path(config)
+    return config.is_file() and any(folder.glob("*.safetensors"))
 
 
 def _place(path: str) -> object:

@@ -172,6 +172,7 @@ def test_a_changed_input_is_refused_by_name(index: Path, tmp_path: Path, changed
 
 
 def test_another_language_of_a_query_is_refused_since_its_terms_are_others(tmp_path: Path) -> None:
+    pytest.importorskip("Stemmer", reason="needs the extra languages")
     documents = [{"id": "de", "text": "alte Wagen", "lang": "de"}, {"id": "en", "text": "die", "lang": "en"}]
     index = Index.build(documents, tmp_path / "index", analyzer_field="lang")
     queries = [Query("q", "die alten Wagen", {"lang": lang}) for lang in ("de", "en")]
