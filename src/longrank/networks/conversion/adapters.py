@@ -43,7 +43,10 @@ _WITHOUT_EFFECT = (
     *("peft_version", "loftq_config", "megatron_core", "eva_config", "corda_config", "runtime_config"),
     *("ensure_weight_tying", "qalora_group_size"),
 )
-"""Settings that matter only before or during the training; `revision` is part of the base model's name here; `megatron_core` has a default and no effect alone."""
+"""Settings that matter only before or during the training.
+
+`revision` is part of the base model's name here; `megatron_core` has a default and no effect alone.
+"""
 
 
 def read_adapter(source: Source, head: str | None) -> Checkpoint:
