@@ -33,8 +33,11 @@ MAPPED = str.maketrans({one: "\ufffd" for one in [*map(chr, range(32)), *"\u202e
 def exporting(make_engine: Callable[..., Any], serving: Callable[..., Any]) -> Iterator[str]:
     """A server whose documents are payloads, formulas and Markdown; the last has pages."""
     documents = [
-        Document(f"{n} {nasty}", nasty, f"a fox {nasty}\n{nasty}\na fox", metadata={"note": nasty, "constructor": n})
+        Document(
+            f"{n} {nasty}", nasty, f"a fox {nasty}\n{nasty}\na fox", metadata={"note": nasty, "constructor": number}
+        )
         for n, nasty in enumerate([*PAYLOADS, *FORMULAS])
+        for number in [n if n < 9 else 2**60 + n]  # of which JavaScript would round the last digits
     ]
     pages = {"source": "report.pdf", "page_starts": [0, 300]}
     text = "news " * 60 + "moon " * 60 + "\na fox, a fox, a fox"

@@ -14,14 +14,16 @@ from page.payloads import PAYLOADS
 
 Show = Callable[..., Any]
 LANGUAGES = ["en", "en", "de", "en", "de", "fr"]
+LARGE = 2**60  # of which JavaScript would round the last digits
 SEARCH = "#search?q=fox&p=lexical&k=10&facet=lang&facet=year"
 
 
 @pytest.fixture(scope="module")
 def filtering(make_engine: Callable[..., Any], serving: Callable[..., Any]) -> Iterator[str]:
     """A server with six documents about foxes: languages, years, payloads; the last has pages."""
+    more = [{"note": PAYLOADS[n], "number": LARGE + n} for n in range(len(LANGUAGES))]
     documents = [
-        Document(f"d{n}", f"Fox {n}", f"a fox {n}", metadata={"lang": lang, "year": 2000 + n % 2, "note": PAYLOADS[n]})
+        Document(f"d{n}", f"Fox {n}", f"a fox {n}", metadata={"lang": lang, "year": 2000 + n % 2, **more[n]})
         for n, lang in enumerate(LANGUAGES)
     ]
     pages = {"source": "report.pdf", "page_starts": [0, 8], "lang": "fr", "<b>x</b>": PAYLOADS}
@@ -67,6 +69,15 @@ def test_values_filter_and_filters_are_in_the_address_and_removable(show: Show, 
     page.wait_for_function("() => document.querySelectorAll('.chosen').length === 2")
     page.get_by_role("button", name="Remove all filters").click()
     page.wait_for_function("() => document.querySelectorAll('.card').length === 7")
+
+
+def test_a_number_of_many_digits_filters_by_all_of_them(show: Show, filtering: str) -> None:
+    page = show(f"{filtering}#search?q=fox&p=lexical&k=10&facet=number")
+    value(page, f"number {LARGE + 3}, 1 document").click()
+    page.wait_for_function("() => document.querySelectorAll('.card').length === 1")
+    assert ids(page) == {"d3"}
+    assert f"%22number%22%3A{LARGE + 3}" in page.url
+    assert page.locator(".value[aria-pressed=true]").count() == 1
 
 
 def test_a_pressed_value_keeps_the_focus_and_is_pressed_again_by_keyboard(show: Show, filtering: str) -> None:

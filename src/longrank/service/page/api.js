@@ -1,6 +1,7 @@
 // Requests to the server: JSON in, JSON out; failures are a ServerError with the server's message.
 
 import { requested } from "./filters.js";
+import { read, written } from "./json.js";
 
 const KEY = "longrank-key";
 
@@ -26,12 +27,12 @@ export async function ask(path, body, signal) {
   const method = body === undefined ? "GET" : "POST";
   let response;
   try {
-    response = await fetch(address(path), { method, headers, body: body && JSON.stringify(body), signal });
+    response = await fetch(address(path), { method, headers, body: body && written(body), signal });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ServerError(0, "offline", "The server cannot be reached.");
   }
-  const answer = await response.json().catch(() => null);
+  const answer = await response.text().then(read).catch(() => null);
   if (response.ok && answer !== null) return answer;
   throw new ServerError(response.status, answer?.code ?? "unknown", answer?.message ?? response.statusText, {
     requestId: answer?.request_id ?? response.headers.get("X-Request-Id") ?? "",
@@ -57,7 +58,7 @@ export async function search({ query, pipeline, k, filter = "", facets = [] }, s
   const body = { query, pipeline, k, passages: PASSAGES, deadline: SECONDS };
   if (filter) body.filter = requested(filter);
   if (facets.length) Object.assign(body, { facets, show: facets });
-  const key = JSON.stringify(body);
+  const key = written(body);
   const known = answers.get(key);
   if (known) {
     const { digest: before } = await known;

@@ -1,5 +1,6 @@
 // A ranking as CSV: a row for each passage that the page shows, for spreadsheets.
 
+import { written } from "./json.js";
 import { placesOf } from "./places.js";
 
 const OF_RANKING = ["query", "pipeline"];
@@ -25,8 +26,8 @@ const pick = (from, names) => names.map((name) => (Object.hasOwn(from, name) ? f
 
 /** Return a cell; text that a spreadsheet would read as a formula begins with an apostrophe. */
 function cell(value) {
-  if (typeof value === "number") return String(value);
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  const text = typeof value === "string" ? value : written(value);
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -2,6 +2,7 @@
 
 import { byId, h } from "./dom.js";
 import { conditionsOf, holds, narrowed, valueText, widened } from "./filters.js";
+import { written } from "./json.js";
 import { count, plural } from "./numbers.js";
 import { searchHash } from "./route.js";
 
@@ -74,7 +75,7 @@ function item(state, field, value, n) {
   const at = (conditionsOf(state.filter) ?? []).findIndex(([name, other]) => name === field && other === value);
   const click = () => change({ filter: on ? widened(state.filter, at) : narrowed(state.filter, field, value) });
   return h("li", {}, h("button", { type: "button", class: "value", "aria-pressed": String(on), click,
-    "data-value": JSON.stringify([field, value]),
+    "data-value": written([field, value]),
     "aria-label": `${field} ${valueText(value)}, ${plural(n, "document")}` },
   h("span", { dir: "auto" }, valueText(value) || "(empty)"), h("span", { class: "quiet" }, count(n))));
 }

@@ -1,5 +1,7 @@
 // Filters of a search: conditions {field: value} that must all hold, as the address and the server have them.
 
+import { read, written } from "./json.js";
+
 /** Return the conditions [field, value] of a filter as JSON text; null if it is another filter, "" has none. */
 export function conditionsOf(text) {
   if (!text) return [];
@@ -12,14 +14,14 @@ export function conditionsOf(text) {
 /** Return the filter of conditions [field, value] as JSON text. */
 export function filterOf(conditions) {
   const parts = conditions.map(([field, value]) => ({ [field]: value }));
-  return parts.length === 0 ? "" : JSON.stringify(parts.length === 1 ? parts[0] : { $and: parts });
+  return parts.length === 0 ? "" : written(parts.length === 1 ? parts[0] : { $and: parts });
 }
 
 /** Return a filter with one condition more. */
 export function narrowed(text, field, value) {
   const conditions = conditionsOf(text);
   if (conditions) return filterOf([...conditions, [field, value]]);
-  return JSON.stringify({ $and: [parsed(text), { [field]: value }] });
+  return written({ $and: [parsed(text), { [field]: value }] });
 }
 
 /** Return the filter without its nth condition. */
@@ -33,7 +35,7 @@ export function holds(text, field, value) {
 /** Return a filter as a request has it; text that is not JSON stays text, and the server refuses it. */
 export function requested(text) {
   try {
-    return JSON.parse(text);
+    return read(text);
   } catch {
     return text;
   }
@@ -42,11 +44,11 @@ export function requested(text) {
 /** Return a value as text: lists by commas, objects as JSON. */
 export function valueText(value) {
   if (Array.isArray(value)) return value.map(valueText).join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? written(value) : String(value);
 }
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-const isSimple = ([name, value]) => !name.startsWith("$") && ["string", "number", "boolean"].includes(typeof value);
+const isSimple = ([name, value]) => !name.startsWith("$") && ["string", "number", "bigint", "boolean"].includes(typeof value);
 
 function parsed(text) {
   const value = requested(text);

@@ -3,10 +3,11 @@
 import { announce, h } from "./dom.js";
 import { copyButton } from "./command.js";
 import { csvOf } from "./csv.js";
+import { written } from "./json.js";
 import { markdownOf } from "./markdown.js";
 
 const FORMATS = {
-  JSON: { suffix: "json", type: "application/json", make: (ranking) => `${JSON.stringify(ranking, null, 2)}\n` },
+  JSON: { suffix: "json", type: "application/json", make: (ranking) => `${written(ranking, 2)}\n` },
   CSV: { suffix: "csv", type: "text/csv;charset=utf-8", make: csvOf },
   Markdown: { suffix: "md", type: "text/markdown;charset=utf-8", make: markdownOf },
 };
