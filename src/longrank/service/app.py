@@ -194,8 +194,8 @@ def _facts(service: Service) -> APIRouter:
 
     @routes.get("/document", summary="A whole document of the index", responses={s: REFUSALS[s] for s in (404, 502)})
     async def whole(id: Annotated[str, Query(max_length=2000)]) -> DocumentReply:
-        source = await asyncio.to_thread(document, service, id)
-        return DocumentReply(doc_id=source.doc_id, title=source.title, text=source.text)
+        source, digest = await asyncio.to_thread(document, service, id)
+        return DocumentReply(doc_id=source.doc_id, title=source.title, text=source.text, digest=digest)
 
     return routes
 

@@ -244,7 +244,8 @@ class Engine:
 
     def _describe(self, index: Index) -> dict[str, Any]:
         fields = [] if index.stored is None else list(index.stored.fields)
-        return {"name": self.index_name, "n_docs": len(index), "fields": fields, "example": _example(index)}
+        described = {"name": self.index_name, "digest": index.digest, "n_docs": len(index), "fields": fields}
+        return {**described, "example": _example(index)}
 
     def command(self, served: Served, query: str, k: int, passages: int, more: Sequence[str] = ()) -> str:
         """Return the command line of a search; `more` are further options."""

@@ -38,16 +38,18 @@ class Pools:
         index = self._service.engine.index
         assert index is not None
         key = (index.digest, query.query_id)
-        if key not in self._known:
-            found = [result for name in self._service.engine.names() for result in await self._results(name, query)]
-            self._known[key] = blind(found, query.query_id, self._judging.seed)
-        return self._known[key]
+        if key in self._known:
+            return self._known[key]
+        replies = [await self._reply(name, query) for name in self._service.engine.names()]
+        pool = blind((result for reply in replies for result in reply["results"]), query.query_id, self._judging.seed)
+        if all(reply["digest"] == index.digest for reply in replies):  # the index may change meanwhile
+            self._known[key] = pool
+        return pool
 
-    async def _results(self, pipeline: str, query: Query) -> list[dict[str, Any]]:
+    async def _reply(self, pipeline: str, query: Query) -> dict[str, Any]:
         deadline = time.monotonic() + self._service.settings.deadline
         asked = Search(query.text, pipeline, self._judging.depth, _PASSAGES)
-        results: list[dict[str, Any]] = (await self._rankings.search(asked, deadline))["results"]
-        return results
+        return await self._rankings.search(asked, deadline)
 
 
 def blind(results: Iterable[Mapping[str, Any]], query_id: str, seed: int) -> list[dict[str, Any]]:

@@ -6,6 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+Digest = Annotated[
+    str | None, Field(description="Digest of the index; places fit documents of the same digest. Null: a store.")
+]
 Place = Annotated[int, Field(ge=0, description="Offset in code points from the start of the document's text.")]
 Relevance = Annotated[float, Field(ge=0, le=1)]
 
@@ -183,6 +186,7 @@ class SearchReply(BaseModel):
 
     request_id: str
     index: str
+    digest: Digest
     pipeline: str
     query: str
     unit: str | None
@@ -200,6 +204,7 @@ class DocumentReply(BaseModel):
     doc_id: str
     title: str
     text: str
+    digest: Digest
 
 
 class Judged(BaseModel):

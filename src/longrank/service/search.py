@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from longrank.index import Index
 from longrank.index.filter_parsing import parse_filter
@@ -254,6 +254,7 @@ def reply_json(
     reranker = answer.served.reranker
     return {
         "index": service.engine.index_name,
+        "digest": None if index is None or service.engine.store is not None else index.digest,
         "pipeline": answer.served.name,
         "query": query,
         "unit": None if reranker is None else reranker.unit,
@@ -283,18 +284,25 @@ def _linked(service: Service, index: Index, result: Result) -> dict[str, Any]:
     return values | with_files(values["passages"], address)
 
 
-def document(service: Service, doc_id: str) -> Document:
+class WholeDocument(NamedTuple):
+    """A document, and the digest of the index that has it; None: a store has it."""
+
+    document: Document
+    digest: str | None
+
+
+def document(service: Service, doc_id: str) -> WholeDocument:
     """Return a document of the index.
 
     Raises:
         Refusal: 404, no such document, or no index; 502, a store does not answer.
     """
     if service.engine.store is not None:
-        return service.engine.store.document(doc_id)
+        return WholeDocument(service.engine.store.document(doc_id), None)
     index = service.engine.index
     if index is None or doc_id not in index:
         raise Refusal(404, "not_found", "no such document" if index is not None else "no index is served")
-    return index.document(doc_id)
+    return WholeDocument(index.document(doc_id), index.digest)
 
 
 def choose_searching(service: Service, pipeline: str | None) -> Served:

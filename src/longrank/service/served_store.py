@@ -38,8 +38,8 @@ class ServedStore:
         return Path(self.source.partition(":")[2]).stem
 
     def describe(self) -> dict[str, Any]:
-        """Return the entry of ``/info``; the number of documents is not known."""
-        return {"name": self.name, "n_docs": None, "fields": [], "example": ""}
+        """Return the entry of ``/info``; the digest and the number of documents are not known."""
+        return {"name": self.name, "digest": None, "n_docs": None, "fields": [], "example": ""}
 
     def bind(
         self, text: str, settings: PipelineSettings, model: str | None, models: dict[Any, PassageScorer], *, k: int

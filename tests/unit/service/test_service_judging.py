@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from longrank.cli.main import main
 from longrank.errors import BeingWritten, InputError, LongRankError
 from longrank.service import judging as module
 from longrank.service.judging import Judging, opened_judging
+from longrank.service.pooling import Pools
 from longrank.service.rerank import Service
 from longrank.service.settings import ServiceSettings
 from longrank.types import Notes
@@ -151,6 +153,27 @@ def test_a_pool_has_the_best_of_all_pipelines_without_ranks_scores_or_pipelines(
     }  # fmt: skip
     for one in documents:
         assert [passage["start"] for passage in one["passages"]] == sorted(p["start"] for p in one["passages"])
+
+
+def test_a_pool_of_another_state_of_the_index_is_not_kept(plain: Service, judging: Judging) -> None:
+    class Behind:
+        """Replicas that have not yet noticed a change of the index."""
+
+        digest, n = "an older state", 0
+
+        async def search(self, *_: Any) -> dict[str, Any]:
+            self.n += 1
+            return {"digest": self.digest, "results": []}
+
+    replicas, query = Behind(), judging.topics[0]
+    pools = Pools(plain, judging, replicas)  # type: ignore[arg-type]
+    n_pipelines = len(plain.engine.names())
+    asyncio.run(pools.of(query))
+    assert plain.engine.index is not None
+    replicas.digest = plain.engine.index.digest
+    for _ in range(2):
+        asyncio.run(pools.of(query))
+    assert replicas.n == 2 * n_pipelines
 
 
 def test_the_order_of_a_pool_is_drawn_by_the_seed_alone(plain: Service, files: tuple[Path, Path]) -> None:

@@ -105,6 +105,25 @@ def test_a_request_finishes_on_the_snapshot_that_it_began_with(tmp_path: Path) -
     assert {result["doc_id"] for result in reply["results"]} == {"d", "f"}
 
 
+def test_answers_and_documents_have_the_digest_of_their_snapshot(tmp_path: Path) -> None:
+    desk = desk_of(tmp_path)
+    index, reloader = _watched(desk)
+
+    async def digests(ask: Ask) -> set[str]:
+        found = await ask("POST", "/search", {"query": "fox", "pipeline": "bm25"})
+        document, info = await ask("GET", "/document?id=f"), await ask("GET", "/info")
+        return {found.json["digest"], document.json["digest"], info.json["index"]["digest"]}
+
+    async def talk(ask: Ask) -> tuple[set[str], set[str], Index]:
+        before = await digests(ask)
+        changed = index.add([NEW])
+        reloader.look()
+        return before, await digests(ask), changed
+
+    before, after, changed = answers(desk, talk)
+    assert (before, after) == ({index.digest}, {changed.digest})
+
+
 def test_a_broken_index_leaves_the_old_one_in_use_and_is_logged_once(tmp_path: Path, lines: list[str]) -> None:
     desk = desk_of(tmp_path)
     index, reloader = _watched(desk)

@@ -98,7 +98,7 @@ def test_documents_and_facts_come_from_the_store(shelf: Shelf) -> None:
     )
     assert (whole.json["title"], whole.json["text"]) == ("The fox", FOX)
     assert lost.status == 404
-    assert info.json["index"] == {"name": "shelf", "n_docs": None, "fields": [], "example": ""}
+    assert info.json["index"] == {"name": "shelf", "digest": None, "n_docs": None, "fields": [], "example": ""}
     assert [(one["name"], one["first_stage"], one["searches"]) for one in info.json["pipelines"]] == [
         ("lexical", "postgres", True),
         ("bm25", "postgres", True),

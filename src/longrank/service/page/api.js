@@ -49,12 +49,20 @@ const PASSAGES = 5; // per document; the server scores the sentences of each
 const REMEMBERED = 20;
 const answers = new Map(); // of searches, for the back button
 
-/** Search with a pipeline; filter: JSON text, "" for none; facets: fields that are counted and shown. */
-export function search({ query, pipeline, k, filter = "", facets = [] }, signal) {
+/**
+ * Search with a pipeline; filter: JSON text, "" for none; facets: fields that are counted and shown.
+ * digest: of the index now; null: the server is asked. An answer from another state of the index is not used again.
+ */
+export async function search({ query, pipeline, k, filter = "", facets = [] }, signal, digest = null) {
   const body = { query, pipeline, k, passages: PASSAGES, deadline: SECONDS };
   if (filter) body.filter = requested(filter);
   if (facets.length) Object.assign(body, { facets, show: facets });
   const key = JSON.stringify(body);
+  const known = answers.get(key);
+  if (known) {
+    const { digest: before } = await known;
+    if (before !== (digest ?? (await ask("info", undefined, signal)).index.digest) && answers.get(key) === known) answers.delete(key);
+  }
   if (!answers.has(key)) {
     const answer = ask("search", body, signal);
     const forget = () => answers.get(key) === answer && answers.delete(key);

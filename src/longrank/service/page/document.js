@@ -13,7 +13,7 @@ import { excerpt } from "./passage.js";
 import { placesOf, sentencesOf } from "./places.js";
 import { problem, waiting } from "./problem.js";
 import { documentHash, searchHash } from "./route.js";
-import { scoresOf } from "./search.js";
+import { forgetOlder, scoresOf } from "./search.js";
 import { namesOf } from "./strip.js";
 import { walkBar } from "./walk.js";
 
@@ -53,18 +53,32 @@ export function openDocuments() {
  * Returns {title, id, text, back, link(), others, result, scores, unit, warnings, href(at)}; result: null if the search did not return it.
  */
 export async function fromSearch(state) {
-  const whole = ask(`document?id=${encodeURIComponent(state.id)}`);
-  const searched = state.query.trim() && state.pipeline;
-  const [{ doc_id: id, title, text }, answer] = await Promise.all([whole, searched ? search(state) : null]);
-  const result = answer?.results.find((item) => item.doc_id === state.id) ?? null;
+  const [{ doc_id: id, title, text, digest }, answer] = await sameState(state);
+  const fits = answer?.digest === digest;
+  const result = (fits && answer.results.find((item) => item.doc_id === state.id)) || null;
+  const warnings = [...(answer?.warnings ?? []), ...(answer && !fits ? [CHANGING] : [])];
   return {
-    id, title: title || id, text, result, unit: answer?.unit, warnings: answer?.warnings ?? [],
+    id, title: title || id, text, result, unit: answer?.unit, warnings,
     back: answer && [searchHash(state), `Results for “${state.query}”`],
     link: () => location.href, // walking keeps the place in the address
     others: state.pipelines.map((name) => [name, documentHash(state, id, name), name === state.pipeline]),
     scores: result ? scoresOf(result, answer.unit) : [],
     href: (at) => documentHash(state, id, state.pipeline, at),
   };
+}
+
+const TRIES = 2;
+const CHANGING = "The index is changing, so no passages are marked. Open the document again.";
+
+/** Return the document and the answer to the search, null without a query, of one state of the index, unless it goes on changing. */
+async function sameState(state) {
+  const searched = state.query.trim() && state.pipeline;
+  for (let n = 1; ; n++) {
+    const whole = await ask(`document?id=${encodeURIComponent(state.id)}`);
+    const answer = searched ? await search(state, undefined, whole.digest) : null;
+    forgetOlder(whole.digest);
+    if (n === TRIES || !answer || answer.digest === whole.digest) return [whole, answer];
+  }
 }
 
 function draw(view, shown, at) {

@@ -31,8 +31,9 @@ export function openSearch(info) {
     const { filter, facets } = route();
     const query = byId("query").value.trim();
     const hash = searchHash({ query, pipelines: chosen(), k: Number(byId("k").value), filter, facets });
-    if (hash === location.hash) showSearch(route()); // retry
-    else location.hash = hash;
+    if (hash !== location.hash) return void (location.hash = hash);
+    shown = null; // search again
+    showSearch(route());
   });
 }
 
@@ -54,7 +55,13 @@ export function showSearch(state) {
 }
 
 let shown = null; // the search whose columns are shown, kept for the back button
+let shownColumns = []; // {name, answer, element}
 let running = new AbortController();
+
+/** Let the next search of the shown address ask again, if a column's answer is not of the index with this digest. */
+export function forgetOlder(digest) {
+  if (shownColumns.some(({ answer }) => answer && answer.digest !== digest)) shown = null;
+}
 
 /** Search with the pipelines in turn; all at once could overload the server. */
 async function run(state) {
@@ -66,6 +73,7 @@ async function run(state) {
   const { signal } = running;
   const cancel = () => running.abort(CANCELLED);
   const columns = state.pipelines.map((name) => ({ name, answer: null, element: emptyColumn(name, cancel) }));
+  shownColumns = columns;
   byId("columns").className = `columns of-${columns.length}`;
   byId("columns").replaceChildren(...columns.map((item) => item.element));
   for (const column of columns) if (!signal.aborted) await fill(column, columns, state, signal);
