@@ -203,6 +203,21 @@ def test_files_of_one_content_are_one_object_whatever_its_name(s3: Stores, cache
     assert notes[f"files that {PLACE} had already, which are not sent again"] == 2
 
 
+def test_what_was_damaged_in_an_unfinished_fetch_is_fetched_again(
+    s3: Stores, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("longrank.storage.remote.downloads._PIECE", 50_000)
+    text = "".join(map(str, range(200_000)))
+    write(PLACE, a="1", b=text)
+    other_machine(cache)
+    s3.proxy.left = len(text) // 2
+    with pytest.raises(InputError, match="the request to the object store failed"):
+        local(PLACE)
+    s3.proxy.left = None
+    next(cache.rglob("b.partial")).write_bytes(b"x" * 1000)
+    assert contents(local(PLACE)) == {"a": "1", "b": text}
+
+
 def test_a_fetch_that_is_cut_goes_on_where_it_stopped(s3: Stores, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("longrank.storage.remote.downloads._PIECE", 50_000)
     text = "".join(map(str, range(200_000)))

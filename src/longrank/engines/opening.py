@@ -19,7 +19,7 @@ class Changed(InputError):
 
 
 def changed(path: str | PathLike[str], what: str = "changed since this command opened it") -> Changed:
-    """Return the error of a worker; `what`: the fault."""
+    """Return the error of a worker that finds a fault."""
     return Changed(f"{what} (noticed on the node {platform.node()})", path=path, fix="run the command again")
 
 

@@ -68,7 +68,7 @@ class FoundDocument(BaseModel):
 
 
 class Found(BaseModel):
-    """Documents, best first; `warnings` tell what was cut, left out or replaced."""
+    """Documents, best first; `warnings` name cut texts, omitted passages and replaced models."""
 
     documents: list[FoundDocument]
     warnings: list[str]

@@ -65,13 +65,21 @@ def download(store: Store, wanted: Sequence[Download], folder: Path) -> None:
     if n_bytes > free:
         what = f"fetching {store.address} takes {n_bytes >> 20} MiB and {free >> 20} MiB are free"
         raise InputError(what, path=folder, fix="free disk space, or set XDG_CACHE_HOME to another disk")
+    resumed, again = [one for one in wanted if one.done], []
     pieces = (_Piece(one, start, min(start + _PIECE, one.file.size)) for one in wanted for start in _starts(one))
     with shown(f"fetching {store.address}", n_bytes) as advance:
         for piece, content in _ahead(lambda piece: _read(store, piece), pieces):
             _append(piece, content)
             advance(len(content))
-            if piece.end == piece.download.file.size:
-                _finish(piece.download, store)
+            one = piece.download
+            if piece.end == one.file.size and not _finish(one):
+                if one not in resumed:
+                    cure = "delete it there, and upload the index again"
+                    what = f"{store.address}/{one.file.object}: checksum differs; the file is damaged ({cure})"
+                    raise IntegrityError(what)
+                again.append(one)
+    if again:  # what was there already may have been damaged here
+        download(store, again, folder)
 
 
 def _starts(one: Download) -> Iterable[int]:
@@ -94,19 +102,19 @@ def _append(piece: _Piece, content: bytes) -> None:
         stream.write(content)
 
 
-def _finish(one: Download, store: Store) -> None:
-    """Give a fetched file its names, if its checksum is right."""
+def _finish(one: Download) -> bool:
+    """Give a fetched file its names if its checksum is right, else remove it; tell which."""
     digest = hashlib.sha256()
     with one.partial.open("rb") as stream:
         while content := stream.read(1 << 20):
             digest.update(content)
     if digest.hexdigest() != one.file.sha256:
         one.partial.unlink()
-        cure = "delete it there, and upload the index again"
-        raise IntegrityError(f"{store.address}/{one.file.object}: checksum differs; the file is damaged ({cure})")
+        return False
     for target in one.targets[1:]:
         link_or_copy(one.partial, target)
     one.partial.replace(one.targets[0])
+    return True
 
 
 def _ahead(function: Callable[[S], T], items: Iterator[S]) -> Iterator[tuple[S, T]]:
