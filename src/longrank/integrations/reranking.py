@@ -99,7 +99,7 @@ _LOADED = ("pipeline", "model", "index", "assignments", "deadline")
 
 
 def made_with(settings: BaseModel, kind: Callable[..., Lazy], made: Lazy | None) -> Lazy:
-    """Return the object that was made by the same settings, else a new one: settings are assigned, or replaced in a copy.
+    """Return the object that was made by the same settings, else a new one: settings can be assigned or copied.
 
     Raises:
         InputError: as `kind`.
