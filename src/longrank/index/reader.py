@@ -38,6 +38,7 @@ from longrank.storage import MANIFEST
 from longrank.storage.remote import changing, local
 from longrank.text.analysis import ANALYZERS, Analyzer
 from longrank.types import Document, Notes, Query, headings_of
+from longrank.types.frames import id_of
 from longrank.types.pages import HEADINGS
 
 
@@ -256,8 +257,8 @@ class Index(Changeable):
 
     def __contains__(self, doc_id: object) -> bool:
         try:
-            self._documents.number(doc_id)  # type: ignore[arg-type]
-        except (KeyError, AttributeError):
+            self.number(doc_id)  # type: ignore[arg-type]
+        except (KeyError, InputError):
             return False
         return True
 
@@ -267,7 +268,7 @@ class Index(Changeable):
         Raises:
             KeyError: no such document.
         """
-        number = self._documents.number(doc_id)
+        number = self.number(doc_id)
         document = self._documents.at(number)
         return self._with_headings(number, document) if self._has_headings else document
 
@@ -281,7 +282,7 @@ class Index(Changeable):
 
     def metadata(self, doc_id: str) -> dict[str, Any]:
         """Return the other fields of a document's record as JSON values, or raise KeyError."""
-        number = self._documents.number(doc_id)
+        number = self.number(doc_id)
         return {} if self.stored is None else self.stored.of(number)
 
     def mask(self, filter: Filter) -> NDArray[np.bool_]:
@@ -308,8 +309,9 @@ class Index(Changeable):
 
         Raises:
             KeyError: no such document.
+            InputError: neither a string nor an integer.
         """
-        return self._documents.number(doc_id)
+        return self._documents.number(id_of(doc_id, "doc_id"))
 
     def terms(self) -> Iterator[str]:
         """Yield all terms, sorted."""

@@ -33,6 +33,7 @@ from longrank.index.workers import write_segments
 from longrank.storage import verify
 from longrank.text.analysis import ANALYZERS
 from longrank.types import Notes
+from longrank.types.frames import id_of
 
 
 class IndexWriter:
@@ -126,7 +127,7 @@ class IndexWriter:
         if missing not in ("error", "ignore"):
             raise InputError("`missing` must be error or ignore", got=missing)
         found: dict[str, tuple[Part, int]] = {}
-        for doc_id in doc_ids:
+        for doc_id in (id_of(value, "doc_id") for value in doc_ids):
             place = self._find(doc_id)
             if place is not None:
                 found[doc_id] = place

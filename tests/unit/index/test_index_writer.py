@@ -78,6 +78,15 @@ def test_a_child_process_leaves_the_temporary_folder_alone(monkeypatch: pytest.M
     shutil.rmtree(folder)
 
 
+def test_integers_are_ids_as_in_the_documents(tmp_path: Path) -> None:
+    index = Index.build([(7, "x honey"), (8, "y")], tmp_path / "numbers")
+    assert (index.document(7).text, index.number(7), index.metadata(7)) == ("x honey", 0, {})  # type: ignore[arg-type]
+    assert 7 in index and 9 not in index and None not in index
+    assert ids(index.delete([7])) == ["8"]  # type: ignore[list-item]
+    with pytest.raises(InputError, match="doc_id is neither a string nor an integer"):
+        index.delete([1.5])  # type: ignore[list-item]
+
+
 def test_an_error_inside_the_block_leaves_the_index_as_it_was(index: Index) -> None:
     before = contents(index.path)
     with pytest.raises(ZeroDivisionError), index.writer() as writer:
