@@ -371,8 +371,10 @@ def test_a_block_that_reached_the_disk_in_part_is_cut_away_and_redone(whole: byt
 
 
 @pytest.mark.parametrize("torn", [0, 3])
-def test_a_flipped_bit_before_the_last_block_is_damage_and_the_file_stays(torn: int, tmp_path: Path) -> None:
-    blocks, path = [[b"first", b""], [b"second" * 20, b"third"], [b"C\x04\x00\x00\x00" * 3]], tmp_path / "flipped"
+@pytest.mark.parametrize("more", [0, 3])  # records of the last block
+def test_a_flipped_bit_before_the_last_block_is_damage_and_the_file_stays(torn: int, more: int, tmp_path: Path) -> None:
+    last = [b"C\x04\x00\x00\x00" * 3, *[b"x"] * more]
+    blocks, path = [[b"first", b""], [b"second" * 20, b"third"], last], tmp_path / "flipped"
     write_blocks(path, blocks[:2])
     before_last = path.stat().st_size
     write_blocks(path, blocks)

@@ -12,13 +12,18 @@ from collections.abc import Sequence
 from longrank.formats.trec import BEIR_COLUMNS
 
 _BLANKS = re.compile(r"[ \t]+")
+_IN_NO_FILE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]|\r(?!\n)")
+"""Characters that `read_qrels` refuses, in comments, too; bytes that are not UTF-8 are surrogates."""
 _GRADE = re.compile(r"[^ \t\r\n]+(?=[ \t\r\n]*\Z)")
 
 
 def has_rows(text: str) -> bool:
-    """Return True if a text has a judgment, right or wrong: a line that is not blank, a comment or BEIR's header."""
+    """Return True if a text has a judgment, right or wrong: a line that is not blank, a comment or BEIR's header.
+
+    Characters that `read_qrels` refuses count as a wrong judgment.
+    """
     lines = _lines(text)
-    return any(map(_fields, lines[_is_beir(lines) :]))
+    return bool(_IN_NO_FILE.search(text)) or any(map(_fields, lines[_is_beir(lines) :]))
 
 
 def with_grade(text: str, query_id: str, doc_id: str, grade: int | None) -> str:

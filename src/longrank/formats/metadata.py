@@ -7,6 +7,7 @@ import json
 import math
 import uuid
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -63,7 +64,8 @@ def _of_library(value: datetime.date | datetime.time | Decimal | uuid.UUID) -> A
 def _iso(value: datetime.date) -> str:
     """Return a date or time as ISO 8601; a time of a known offset in UTC, so that texts compare as times do."""
     if isinstance(value, datetime.datetime) and value.utcoffset() is not None:
-        value = value.astimezone(datetime.UTC)
+        with suppress(OverflowError):  # at the ends of the calendar, the offset stays
+            value = value.astimezone(datetime.UTC)
     return value.isoformat()
 
 

@@ -66,13 +66,13 @@ class Changeable:
         """Add documents, and return the changed index; arguments and errors of `IndexWriter.add` and `writer`."""
         with self.writer() as writer:
             writer.add(documents, **options)
-        return self._opened_again()
+        return self.opened_again()
 
     def delete(self, doc_ids: Iterable[str], **options: Any) -> Self:
         """Delete documents, and return the changed index; arguments and errors of `IndexWriter.delete` and `writer`."""
         with self.writer() as writer:
             writer.delete(doc_ids, **options)
-        return self._opened_again()
+        return self.opened_again()
 
     def merge(self) -> Self:
         """Merge all segments, and return the index, whose files equal those of a new build of its documents.
@@ -82,9 +82,10 @@ class Changeable:
         """
         with self.writer() as writer:
             writer.merge()
-        return self._opened_again()
+        return self.opened_again()
 
-    def _opened_again(self) -> Self:
+    def opened_again(self) -> Self:
+        """Return the index in its newest state; raises as the class."""
         index = type(self)(self.location)
         index._origin = self  # a temporary folder lives as long as its index
         return index

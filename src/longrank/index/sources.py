@@ -69,13 +69,14 @@ class Sources(NamedTuple):
         places: absolute paths of files and folders, addresses of databases.
         corpus: options of reading.
         files: files by path.
-        digest: digest of the index that these files gave; "": unknown, such as after an update that was killed.
+        digest: digest of the index that these files gave; "": unknown after an update that was killed; None: a record
+            of an earlier version.
     """
 
     places: tuple[str, ...]
     corpus: CorpusOptions
     files: dict[str, SourceState]
-    digest: str = ""
+    digest: str | None = None
 
 
 def write_sources(folder: Path, sources: Sources) -> None:
@@ -109,7 +110,7 @@ def read_sources(folder: Path) -> Sources:
         states = TypeAdapter(list[SourceState]).validate_python(files)
         places = TypeAdapter(tuple[str, ...]).validate_python(header["sources"])
         corpus = _corpus(header["corpus"])
-        digest = str(header.get("digest", ""))
+        digest = header.get("digest")
     except FileNotFoundError:
         raise InputError("the index has no record of its source files", path=folder, fix=_FIX) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:

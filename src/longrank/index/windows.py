@@ -22,7 +22,7 @@ from longrank.index.window_best import Best, emptied, least_sum, push, raise_flo
 from longrank.index.window_terms import Docs, Terms, add_listed, add_term, look_up, n_postings, next_document
 
 WINDOW = 1 << 16  # documents; their sums fit the second-level cache
-GROUP = 8  # sums tested together
+GROUP = 32  # sums tested together
 SPARSE = 16  # documents for each posting of a query, from which on the documents that are met are listed
 _FIRST = 16  # the first window is smaller by this factor: a bound is known early
 _LOOKUP = 150  # postings that are added in the time of a lookup

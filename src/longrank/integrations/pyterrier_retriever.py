@@ -84,7 +84,7 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
     def _filter_of(self, query: dict[str, Any]) -> Filter | None:
         """Return the filter in a query's row, or the filter of all queries."""
         own, place = query.get("filter"), f"filter of query {query['qid']!r}"
-        if pd.api.types.is_scalar(own) and pd.isna(own):
+        if own == "" or (pd.api.types.is_scalar(own) and pd.isna(own)):
             return parsed_filter(self.filter)
         return parse_json(own, place) if isinstance(own, str) else parse_filter(own, place)
 

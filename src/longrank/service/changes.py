@@ -93,7 +93,8 @@ def _refusal(error: InputError, folder: Path) -> Refusal:
 
 def _told(error: Exception, folder: Path) -> str:
     """Return the message of an error without the path of the index."""
-    return str(error).removeprefix(f"{folder}: ")
+    message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return message.removeprefix(f"{folder}: ").replace(str(folder), "the index")
 
 
 def _first_present(documents: Sequence[dict[str, Any]], index: Index) -> int | None:

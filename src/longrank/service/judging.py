@@ -99,14 +99,21 @@ class Judging:
         check_id(doc_id, "doc_id", self._path)
         check_query_ids([query_id], self._path)
         with self._one_writer:
-            self._read_again()
-            text = with_grade(_text(self._path) or "".join(qrels_lines(self._grades)), query_id, doc_id, grade)
+            text = with_grade(self._newest() or "".join(qrels_lines(self._grades)), query_id, doc_id, grade)
             with atomic_write(self._path) as stream:
                 stream.write(text.encode(errors="surrogateescape"))
             mine = dict(self._grades.get(query_id, {}))
             mine.pop(doc_id, None)
             mine |= {} if grade is None else {doc_id: grade}
             self._grades, self._stamp = {**self._grades, query_id: mine}, _stamp(self._path)
+
+    def _newest(self) -> str:
+        """Return the text of the file, after reading all its grades: another program may write between both."""
+        while True:
+            self._read_again()
+            text = _text(self._path)
+            if not text or _stamp(self._path) == self._stamp:
+                return text
 
     def _read_again(self) -> None:
         """Read the grades of a file that another program has changed; if it is gone or empty, the grades stay.

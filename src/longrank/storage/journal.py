@@ -69,7 +69,9 @@ class Journal:
         refuse_changed(path, begun, json.loads(json.dumps(header, sort_keys=True)), fix)
         self.n_committed, self.n_marks, end = _scan(path)
         self._stream: BinaryIO = path.open("r+b")
-        self._stream.truncate(end)
+        if end < path.stat().st_size:
+            self._stream.truncate(end)
+            sync(self._stream.fileno())  # before anything else is written there
         self._stream.seek(end)
         self._pending = 0
 
@@ -215,10 +217,23 @@ def _check_last_block(path: Path, safe: int, records: int, rest: range) -> None:
         IntegrityError: the frame is damaged.
     """
     marks = list(_marks(path, rest))
-    if not marks or (marks[0][0] == rest.stop and marks[0][1] > records):
+    if not marks:
+        return
+    end, counted = marks[0]
+    if end == rest.stop and counted > records and counted != _records_after_a_mark(path, rest):
         return
     fix = f"put back a copy, or: truncate -s {safe} {quote(str(path))}, and run the command that wrote it again"
     raise IntegrityError(f"{path}: damaged after byte {safe}; finished blocks that follow: {len(marks)}; {fix}")
+
+
+def _records_after_a_mark(path: Path, rest: range) -> int:
+    """Return the number of whole records that follow a damaged frame, if that is a commit mark."""
+    n = 0
+    with path.open("rb") as stream:
+        stream.seek(rest.start + len(_frame(_COMMIT, bytes(4))))
+        while _read_frame(stream, rest.stop - stream.tell())[0] == _RECORD:
+            n += 1
+    return n
 
 
 def _marks(path: Path, rest: range) -> Iterator[tuple[int, int]]:

@@ -104,11 +104,13 @@ def converted(model: str, notes: Notes) -> str:
         source = error.source
     found = find_source(source)
     place = found.weights[0].parent
-    settings = {path for folder in (place, found.tokenizer) for path in folder.iterdir() if path.suffix in SUFFIXES}
+    base = (
+        [Path(found.base)] if found.base and Path(found.base).is_dir() else []
+    )  # a hub's base: its commit is in paths
+    folders = (place, found.tokenizer, *base)
+    settings = {path for folder in folders for path in folder.iterdir() if path.suffix in SUFFIXES}
     read = {*found.weights, found.config, *filter(Path.is_file, settings)}
-    digests = {os.path.relpath(path, place): sha256_of(path) for path in read}
-    base = {"base": find_model(found.base).fingerprint} if found.base else {}
-    digest = digest_of(digests | base)
+    digest = digest_of({os.path.relpath(path, place): sha256_of(path) for path in read})
     folder = cache_folder() / "models" / f"{found.name.partition('@')[0].replace('/', '--')}-{digest[:16]}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)

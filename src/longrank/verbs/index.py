@@ -113,7 +113,7 @@ def add_vectors(
         else:
             for lost in sorted(path.name for path in before - _approximate(folder)):
                 notes.say(f"{path.name} has lost its approximate search; to build it again: --ann {lost}")
-    opened = Index(place)
+    opened = index.opened_again() if isinstance(index, Index) else Index(place)
     opened.notes = notes
     return opened
 
@@ -164,7 +164,7 @@ def add_sparse(
     place, notes = index.location if isinstance(index, Index) else index, Notes() if notes is None else notes
     with changing(place, notes) as folder, open_engine(engine, workers=workers, resources=resources) as opened_engine:
         build_sparse.add_sparse(folder, model, passages, notes, progress or (lambda n: None), engine=opened_engine)
-    opened = Index(place)
+    opened = index.opened_again() if isinstance(index, Index) else Index(place)
     opened.notes = notes
     return opened
 

@@ -173,7 +173,13 @@ def _updated(
     index, sources = Index(folder), read_sources(folder)
     now = _now(sources)
     changes = _compared(sources.files, now)
-    if dry_run or (now == sources.files and sources.digest == index.digest):
+    if dry_run:
+        if sources.digest not in (None, index.digest):
+            notes.say(
+                "another command has changed the index since its last update: an update compares all files with it"
+            )
+        return changes
+    if now == sources.files and sources.digest in (None, index.digest):
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := read_sources(folder)) != sources:  # another update has ended meanwhile
@@ -193,11 +199,18 @@ def _updated(
 def _to_read(
     sources: Sources, changes: Changes, now: dict[str, SourceState], index: Index, notes: Notes
 ) -> Sequence[str]:
-    """Return the files to read: new and changed files; all, if another command has changed the index meanwhile."""
-    if sources.digest == index.digest:
-        return [*changes.new, *changes.changed]
+    """Return the files to read: new and changed files; all, if another command has changed the index meanwhile.
+
+    Without stored texts, documents cannot be compared: then all files of which the index lacks a document.
+    """
+    read = [*changes.new, *changes.changed]
+    if sources.digest in (None, index.digest):
+        return read
     if sources.digest:
         notes.say("another command has changed the index since its last update: all files were compared with it")
+    if sources.corpus.index_only:
+        lacking = (path for path, state in now.items() if any(doc_id not in index for doc_id in state.ids))
+        return sorted({*read, *lacking})
     return sorted(now)
 
 

@@ -342,3 +342,8 @@ def test_settings_that_look_alike_are_searched_apart(index: Path) -> None:
         assert ranking.rows() == alone.retrieve(Query(query_id, tunable.QUERIES[query_id]), 10)
     other = make_retriever(Index.open(index), "ql", mu=1000000.0)
     assert b1.rows() != other.retrieve(Query("b1", "beta"), 10)
+
+
+@pytest.mark.parametrize("preset", ["hybrid", "sparse-hybrid"])
+def test_the_depth_of_a_hybrid_is_an_axis(preset: str) -> None:
+    assert tunable_settings(preset, {})["depth"] is int

@@ -174,3 +174,9 @@ def test_times_with_offsets_compare_as_times() -> None:
     ]
     found = longrank.retrieve(index, ["honey"], filter={"time": {"$gte": "2020-01-02T00:00:00+00:00"}})
     assert [row.doc_id for row in found["1"]] == ["c"]
+
+
+def test_times_at_the_ends_of_the_calendar_keep_their_offset() -> None:
+    zone = datetime.timezone(datetime.timedelta(hours=5))
+    index = Index.build([{"doc_id": "a", "text": "honey", "time": datetime.datetime(1, 1, 1, tzinfo=zone)}])
+    assert index.metadata("a") == {"time": "0001-01-01T00:00:00+05:00"}

@@ -396,10 +396,9 @@ def test_an_adapter_merged_into_its_base_scores_as_pefts_own_network(tmp_path: P
     assert f"Merged into: {base}" in (tmp_path / "new" / "README.md").read_text()
 
 
-def test_an_adapter_is_converted_again_if_its_base_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_adapter_is_converted_again_if_its_base_has_changed(tmp_path: Path, own_cache: Path) -> None:
     from safetensors.torch import load_file, save_file
 
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     base = save_encoder(tmp_path / "base")
     lora(tmp_path / "adapter", base)
     for path in base.iterdir():  # the adapter has a tokenizer of its own

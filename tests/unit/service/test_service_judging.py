@@ -266,6 +266,32 @@ def test_a_file_of_comments_alone_can_be_judged_into(files: tuple[Path, Path]) -
     assert files[0].read_text() == "# pooled in May\n1 0 e 1\n"
 
 
+@pytest.mark.parametrize("comment", [b"# caf\xe9\n", b"# \x01\n", b"# a\rb\n"])
+def test_a_file_whose_comments_no_program_could_read_again_is_refused(files: tuple[Path, Path], comment: bytes) -> None:
+    files[0].write_bytes(comment)
+    with pytest.raises(InputError), opened_judging(files[0], str(files[1]), notes=Notes()):
+        pass
+    assert files[0].read_bytes() == comment
+
+
+def test_a_grade_that_another_program_writes_at_the_same_moment_is_known(
+    files: tuple[Path, Path], judging: Judging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judging.judge("1", "d", 1)
+    text = module._text
+
+    def late(path: Path) -> str:
+        monkeypatch.setattr(module, "_text", text)
+        with path.open("a") as stream:
+            stream.write("1 0 x 3\n")
+        return text(path)
+
+    monkeypatch.setattr(module, "_text", late)
+    judging.judge("1", "e", 1)
+    assert judging.grades("1") == {"d": 1, "x": 3, "e": 1}
+    assert files[0].read_text() == "1 0 d 1\n1 0 x 3\n1 0 e 1\n"
+
+
 def test_judgments_in_beir_s_columns_keep_them(files: tuple[Path, Path]) -> None:
     header = "\ufeffquery-id\tcorpus-id\tscore\n"
     files[0].write_text(f"{header}1\td\t1\n")

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from longrank.errors import InputError, LongRankError
+from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.index.folder import SOURCES
 from longrank.index.sources import Sources, SourceState, write_sources
 from longrank.types import Notes
 from longrank.verbs.sync import sync, watched
+from longrank.verbs.updates import build_from_files, update
 
 
 @pytest.fixture
@@ -60,6 +62,40 @@ def test_documents_that_another_command_changed_are_those_of_the_files_again(fol
     }
     assert not any(sync([folder], index, notes=(quiet := Notes())))
     assert quiet.lines() == []
+
+
+def test_a_dry_run_says_that_another_command_has_changed_the_index(folder: Path, tmp_path: Path) -> None:
+    index = tmp_path / "notes.index"
+    sync([folder], index)
+    Index(index).delete(["a.txt"])
+    notes = Notes()
+    assert update(index, dry_run=True, notes=notes) == ([], [], [], 0, 0)
+    assert notes.lines() == [
+        "another command has changed the index since its last update: an update compares all files with it"
+    ]
+
+
+def test_documents_with_fields_that_are_not_stored_are_not_all_indexed_again(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    for name, doc_ids in {"one": "ab", "two": "cd"}.items():
+        rows = [{"doc_id": doc_id, "text": "Dogs bark.", "words": "cats"} for doc_id in doc_ids]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    corpus = CorpusOptions(index_only=("words",))
+    build_from_files([tmp_path / "one.jsonl", tmp_path / "two.jsonl"], index, corpus=corpus, notes=Notes())
+    with Index(index).writer() as writer:
+        writer.delete(["a"])
+        writer.add([("mine", "Added by hand.")])
+    assert update(index) == ([], [], [], 2, 1)  # of the file that lacks a document
+    assert sorted(document.doc_id for document in Index(index)) == ["a", "b", "c", "d", "mine"]
+
+
+def test_a_record_of_an_earlier_version_is_trusted(folder: Path, tmp_path: Path) -> None:
+    index = tmp_path / "notes.index"
+    sync([folder], index)
+    header, *files = (index / SOURCES).read_text().splitlines()
+    older = {name: value for name, value in json.loads(header).items() if name != "digest"}
+    (index / SOURCES).write_text("\n".join([json.dumps(older), *files]) + "\n")
+    assert not any(update(index))
 
 
 def test_other_sources_are_refused(folder: Path, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from longrank.retrieval import (
     parameters_of,
     vector_options,
 )
-from longrank.retrieval.hybrid import Hybrid
+from longrank.retrieval.hybrid import DEPTH, Hybrid
 from longrank.retrieval.passage_search import PassageSearch
 from longrank.retrieval.unchanged import with_vectors
 from longrank.storage import Journal, digest_of, read_journal
@@ -145,6 +145,7 @@ class Search:
             "k": self.k,
             "grid": [[name, list(values)] for name, values in axes.items()],
             **self._vectors(axes),
+            **({"depth": "whatever k is"} if "depth" in (*self.fixed, *axes) else {}),  # before, at least k
         }
 
     def _vectors(self, axes: Axes) -> dict[str, str]:
@@ -196,6 +197,8 @@ def tunable(preset: str, fixed: Mapping[str, Any]) -> dict[str, type[Number]]:
     values = {**_of_words(stage), **vector_options(stage.kind), **stage.vectors}
     if "weight" in values:
         values["weight"] = 0.5  # default of min-max scores; reciprocal ranks refuse a weight with the cure
+    if "depth" in values and values["depth"] is None:
+        values["depth"] = DEPTH
     return {name: type(value) for name, value in values.items() if type(value) in (int, float) and name != _CHANCE}
 
 

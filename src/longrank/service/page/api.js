@@ -48,6 +48,14 @@ export function address(path) {
 export const SECONDS = 25; // then the server answers with what it has read
 const PASSAGES = 5; // per document; the server scores the sentences of each
 const REMEMBERED = 20;
+
+/** Return the digest of the index now; `before` if the server cannot tell. */
+const digestNow = (before, signal) =>
+  ask("info", undefined, signal).then(({ index }) => index.digest, (error) => {
+    if (signal?.aborted) throw error;
+    return before;
+  });
+
 const answers = new Map(); // of searches, for the back button
 
 /**
@@ -62,7 +70,8 @@ export async function search({ query, pipeline, k, filter = "", facets = [] }, s
   const known = answers.get(key);
   if (known) {
     const { digest: before } = await known;
-    if (before !== (digest ?? (await ask("info", undefined, signal)).index.digest) && answers.get(key) === known) answers.delete(key);
+    const now = digest ?? (await digestNow(before, signal));
+    if (before !== now && answers.get(key) === known) answers.delete(key);
   }
   if (!answers.has(key)) {
     const answer = ask("search", body, signal);

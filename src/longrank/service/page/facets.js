@@ -1,7 +1,7 @@
 // Facets: the values of chosen fields with their counts, as filters; and the filters in use.
 
 import { byId, h } from "./dom.js";
-import { conditionsOf, holds, narrowed, valueText, widened } from "./filters.js";
+import { conditionsOf, narrowed, placeOf, valueText, widened } from "./filters.js";
 import { written } from "./json.js";
 import { count, plural } from "./numbers.js";
 import { searchHash } from "./route.js";
@@ -71,8 +71,8 @@ function facet(state, name, values, unfolded) {
 
 /** Make the button of a value, which filters by it; a second press removes the filter. */
 function item(state, field, value, n) {
-  const on = holds(state.filter, field, value);
-  const at = (conditionsOf(state.filter) ?? []).findIndex(([name, other]) => name === field && other === value);
+  const at = placeOf(state.filter, field, value);
+  const on = at >= 0;
   const click = () => change({ filter: on ? widened(state.filter, at) : narrowed(state.filter, field, value) });
   return h("li", {}, h("button", { type: "button", class: "value", "aria-pressed": String(on), click,
     "data-value": written([field, value]),

@@ -27,9 +27,9 @@ export function narrowed(text, field, value) {
 /** Return the filter without its nth condition. */
 export const widened = (text, n) => filterOf(conditionsOf(text).toSpliced(n, 1));
 
-/** Return true if the filter has this condition. */
-export function holds(text, field, value) {
-  return (conditionsOf(text) ?? []).some(([name, other]) => name === field && other === value);
+/** Return the place of a condition in the filter; -1: it has none. Equal numbers may be a number and a BigInt. */
+export function placeOf(text, field, value) {
+  return (conditionsOf(text) ?? []).findIndex((condition) => written(condition) === written([field, value]));
 }
 
 /** Return a filter as a request has it; text that is not JSON stays text, and the server refuses it. */

@@ -32,7 +32,7 @@ export function openSearch(info) {
     const query = byId("query").value.trim();
     const hash = searchHash({ query, pipelines: chosen(), k: Number(byId("k").value), filter, facets });
     if (hash !== location.hash) return void (location.hash = hash);
-    shown = null; // search again
+    if (!byId("columns").querySelector("[aria-busy]")) shown = null; // search again, unless it is still searching
     showSearch(route());
   });
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,7 +93,7 @@ def _copy(source: Path, folder: Path) -> None:
 
 def _sent(store: Store, folder: Path, seen: Seen, before: Contents | None, notes: Notes) -> Contents:
     there = store.objects(FILES)
-    contents = _placed(contents_of(folder), there, _kept(there, seen, before))
+    contents = _placed(contents_of(folder), there, _kept(there, seen, before), first=before is None)
     wanted = {file.key: (folder / name, file) for name, file in contents.files.items()}
     missing = [wanted[key] for key in wanted if key not in there]
     notes.add(f"files that {store.address} had already, which are not sent again", count=len(wanted) - len(missing))
@@ -105,29 +105,29 @@ def _sent(store: Store, folder: Path, seen: Seen, before: Contents | None, notes
     return contents
 
 
-def _kept(there: Mapping[str, Stored], seen: Seen, before: Contents | None) -> set[str]:
-    """Return the names of objects that no other process is about to remove.
+def _kept(there: Mapping[str, Stored], seen: Seen, before: Contents | None) -> list[str]:
+    """Return the names of objects that no other process is about to remove; those that the manifest names come last.
 
     Objects that the manifest names: who removes them has replaced it, so this change fails. Of the others, the process
     that wrote the manifest may still be removing those that it found before; later ones are of interrupted uploads.
     """
     if before is None:
-        return set(there)
+        return list(there)
     named = {file.key for file in before.files.values()}
     since = written(seen.state or {})
-    return {
-        name
-        for name, one in there.items()
-        if name in named or (since is not None and one.written is not None and one.written > since)
-    }
+    later = [name for name, one in there.items() if since and one.written and one.written > since]
+    return [*later, *(name for name in there if name in named)]
 
 
-def _placed(contents: Contents, there: Mapping[str, Stored], kept: Collection[str]) -> Contents:
-    """Return the files with the kept objects that have their contents, or else with names that no object has."""
+def _placed(contents: Contents, there: Mapping[str, Stored], kept: Sequence[str], *, first: bool) -> Contents:
+    """Return the files with the kept objects that have their contents, or else with names that no object ever had.
+
+    `first`: there is no manifest yet, so nothing was removed, and names that no object has are such names.
+    """
     usable = {(checksum_of(name), there[name].size): name for name in kept}
-    taken = {checksum_of(name) for name in there}
     keys = {
-        file.sha256: usable.get((file.sha256, file.size)) or new_key(file.sha256, plain=file.sha256 not in taken)
+        file.sha256: usable.get((file.sha256, file.size))
+        or new_key(file.sha256, plain=first and file.sha256 not in there)
         for file in contents.files.values()
     }
     return Contents({name: file._replace(key=keys[file.sha256]) for name, file in contents.files.items()})

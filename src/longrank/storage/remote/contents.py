@@ -17,7 +17,9 @@ from longrank.small_files import MIB, RECORD
 from longrank.storage.manifests import MANIFEST, sha256_of
 from longrank.storage.remote.store import Seen, Store
 
-FORMAT, VERSION = "longrank remote folder", 1
+FORMAT, VERSION = "longrank remote folder", 2
+_PLAIN = 1
+"""Version of manifests whose objects are all named by their checksums."""
 FILES = "files"
 _NAME = re.compile(r"[\w-][\w.-]{0,200}(/[\w-][\w.-]{0,200}){0,7}")  # no part begins with a dot
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -60,9 +62,10 @@ class Contents:
 
     @cached_property
     def written(self) -> bytes:
-        """The manifest; equal folders have equal bytes."""
+        """The manifest; equal folders have equal bytes if their objects have equal names."""
         files = {name: _entry(file) for name, file in self.files.items()}
-        value = {"format": FORMAT, "version": VERSION, "files": files}
+        version = VERSION if any("object" in entry for entry in files.values()) else _PLAIN
+        value = {"format": FORMAT, "version": version, "files": files}
         return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
     @property
@@ -120,7 +123,7 @@ def parsed(content: bytes, place: str) -> Contents:
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         fix = "choose another address; for a copied index folder: longrank index FOLDER -o ADDRESS"
         raise InputError("holds something else than an index that longrank has uploaded", path=place, fix=fix)
-    if value.get("version") != VERSION:
+    if value.get("version") not in (_PLAIN, VERSION):
         raise IntegrityError(f"{place}: written by another version of longrank ({value.get('version')}); upgrade")
     try:
         files = {str(name): _file(name, entry) for name, entry in value["files"].items()}

@@ -124,7 +124,7 @@ class ExampleFile:
         return example
 
     def _check_unchanged(self) -> None:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # gone, or out of reach: the open file is still there
             now, opened = self.path.stat(), self._state
             if samestat(now, opened) and (now.st_size, now.st_mtime_ns) != (opened.st_size, opened.st_mtime_ns):
                 raise InputError("has changed since it was opened", path=self.path, fix="begin again with the new file")
