@@ -163,7 +163,9 @@ def read_evidence(path: Path | str) -> tuple[dict[str, Any], Iterator[Evidence]]
         raise InputError("is not an evidence file", path=path, fix="longrank rerank writes them")
     if header.get("version") != VERSION:
         raise IntegrityError(f"{path}: evidence of version {header.get('version')}; this longrank reads {VERSION}")
-    return header, _evidence_of(path, int(header["n_queries"]), _parts_of(header))
+    if type(header.get("n_queries")) is not int:
+        raise IntegrityError(f"{path}: the header line is damaged: it has no number of queries")
+    return header, _evidence_of(path, header["n_queries"], _parts_of(header))
 
 
 def is_evidence(path: Path) -> bool:

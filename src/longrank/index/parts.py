@@ -20,6 +20,7 @@ from longrank.index.postings import Forward, Postings
 from longrank.storage import digest_of
 
 _AT_ONCE = 1 << 14  # deleted documents whose terms are read at a time
+_TF_TYPES = ("<u1", "<u2", "<u4")
 
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
@@ -41,6 +42,8 @@ class Part:
 
     def __init__(self, folder: Path, meta: dict[str, Any], dead: Bools | None = None) -> None:
         self.folder, self.meta = folder, meta
+        if meta["tf_type"] not in _TF_TYPES:
+            raise IntegrityError(f"{folder}: counts of an unknown type ({meta['tf_type']!r}); build the index again")
         self.documents = Documents(folder)
         self.postings, self.forward = Postings(folder, meta["tf_type"]), Forward(folder, meta["tf_type"])
         path = folder / METADATA

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.formats.evidence import EvidenceWriter, evidence_header, evidence_json, read_evidence
+from longrank.storage import Journal
 from longrank.types import Evidence
 
 ARRAYS = ("passage_index", "passage_start", "passage_end", "passage_score", "passage_weight")
@@ -199,6 +200,13 @@ def test_two_writers_cannot_share_a_file(tmp_path: Path) -> None:
     with EvidenceWriter(tmp_path / "e", header()), pytest.raises(InputError, match="is being written by pid"):
         EvidenceWriter(tmp_path / "e", header()).__enter__()
     assert [path.name for path in tmp_path.iterdir()] == ["e"]
+
+
+@pytest.mark.parametrize("n_queries", [None, "4", 4.0])
+def test_a_header_without_a_number_of_queries_is_damage(tmp_path: Path, n_queries: object) -> None:
+    Journal(tmp_path / "e", header() | {"n_queries": n_queries}).close()
+    with pytest.raises(IntegrityError, match="e: the header line is damaged: it has no number of queries"):
+        read_evidence(tmp_path / "e")
 
 
 def test_evidence_without_queries_is_a_whole_file(tmp_path: Path) -> None:

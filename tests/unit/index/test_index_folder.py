@@ -20,6 +20,7 @@ import pytest
 from collections_of_words import located, random_documents
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index import Index, arrays, batches, build_index, verify_index
+from longrank.index.parts import Part
 from longrank.storage import MANIFEST, files, lock, write_manifest
 from longrank.types import Document, Notes
 
@@ -385,6 +386,13 @@ def test_texts_that_are_not_utf_8_are_damage(name: str, tmp_path: Path) -> None:
         IntegrityError, match="a text is not UTF-8, so a file is damaged; longrank check names the file"
     ):
         list(index)
+
+
+@pytest.mark.parametrize("tf_type", ["<u0", "<f4", ["<u1"], None])
+def test_counts_of_an_unknown_type_are_refused(tmp_path: Path, tf_type: object) -> None:
+    (part,) = build_index(located(OLD), tmp_path / "index").parts
+    with pytest.raises(IntegrityError, match="counts of an unknown type"):
+        Part(part.folder, part.meta | {"tf_type": tf_type})
 
 
 def test_any_flipped_bit_of_a_manifest_is_noticed_when_opening(tmp_path: Path) -> None:
