@@ -206,9 +206,9 @@ def test_files_of_one_content_are_one_object_whatever_its_name(s3: Stores, cache
     assert notes[f"files that {PLACE} had already, which are not sent again"] == 2
 
 
-def test_what_was_damaged_in_an_unfinished_fetch_is_fetched_again(
-    s3: Stores, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def half_fetched(s3: Stores, cache: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The text of b in a folder {a: "1", b: text} whose fetch was cut in the middle of b."""
     monkeypatch.setattr("longrank.storage.remote.downloads._PIECE", 50_000)
     text = "".join(map(str, range(200_000)))
     write(PLACE, a="1", b=text)
@@ -216,19 +216,19 @@ def test_what_was_damaged_in_an_unfinished_fetch_is_fetched_again(
     s3.proxy.left = len(text) // 2
     with pytest.raises(InputError, match="the request to the object store failed"):
         local(PLACE)
+    return text
+
+
+def test_what_was_damaged_in_an_unfinished_fetch_is_fetched_again(s3: Stores, cache: Path, half_fetched: str) -> None:
     s3.proxy.left = None
     next(cache.rglob("b.partial")).write_bytes(b"x" * 1000)
-    assert contents(local(PLACE)) == {"a": "1", "b": text}
+    assert contents(local(PLACE)) == {"a": "1", "b": half_fetched}
 
 
-def test_a_fetch_that_is_cut_goes_on_where_it_stopped(s3: Stores, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("longrank.storage.remote.downloads._PIECE", 50_000)
-    text = "".join(map(str, range(200_000)))
-    write(PLACE, a="1", b=text)
-    other_machine(cache)
-    s3.proxy.left = len(text) // 2
-    with pytest.raises(InputError, match="the request to the object store failed"):
-        local(PLACE)
+def test_a_fetch_that_is_cut_goes_on_where_it_stopped(
+    s3: Stores, cache: Path, half_fetched: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = half_fetched
     partial = next(cache.rglob("b.partial")).stat().st_size
     assert 100_000 < partial < len(text)
     s3.proxy.left = None

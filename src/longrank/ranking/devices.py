@@ -94,10 +94,8 @@ class Shared:
     def __init__(
         self, pipeline: Pipeline, model: str | None, engine: Engine, devices: Sequence[str | None], notes: Notes
     ) -> None:
-        index, fingerprint = (
-            SharedIndex.of(pipeline.index),
-            "" if pipeline.scorer is None else pipeline.scorer.fingerprint,
-        )
+        index = SharedIndex.of(pipeline.index)
+        fingerprint = "" if pipeline.scorer is None else pipeline.scorer.fingerprint
         made = [Replica(index, pipeline.settings, model, device, engine.threads, fingerprint) for device in devices]
         self._replicas = made if len(made) > 1 else made * engine.workers
         self._engine, self._notes = engine, notes

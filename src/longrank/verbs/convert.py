@@ -104,9 +104,8 @@ def converted(model: str, notes: Notes) -> str:
         source = error.source
     found = find_source(source)
     place = found.weights[0].parent
-    base = (
-        [Path(found.base)] if found.base and Path(found.base).is_dir() else []
-    )  # a hub's base: its commit is in paths
+    # of a base on the hub, the commit is in the path of the configuration
+    base = [Path(found.base)] if found.base and Path(found.base).is_dir() else []
     folders = (place, found.tokenizer, *base)
     settings = {path for folder in folders for path in folder.iterdir() if path.suffix in SUFFIXES}
     read = {*found.weights, found.config, *filter(Path.is_file, settings)}
