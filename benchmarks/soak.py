@@ -4,12 +4,13 @@
 
 `longrank serve` runs in a process of its own, with an index of the demo's documents and stored vectors. The requests
 are a fixed cycle: searches with the vectors, documents and parts of the page, texts reranked by the bi-encoder and with
-`--cross-encoder`, by a cross-encoder. Capacity is the number of requests that 2 clients are answered per second, in a
-minute after a minute of warming up; then requests arrive at random at `--share` of it, each on a connection of its own.
-Growth is the slope of a line through the second half of the samples, with its standard error as if minutes were
-independent. `kept` are the bytes that the server keeps of texts it has read, up to bounds; `least` is the least
-anonymous memory of a minute, right after freed memory was given back; and `other` is `least` without `kept`. Memory and
-latencies of each third of the time stand beside it.
+`--cross-encoder`, by a cross-encoder. No query and no text to rerank comes twice, so that the work of a request stays
+the same while the server keeps more of what it has read. Capacity is the number of requests that 2 clients are answered
+per second, in a minute after a minute of warming up; then requests arrive at random at `--share` of it, each on a
+connection of its own. Growth is the slope of a line through the second half of the samples, with its standard error as
+if minutes were independent. `kept` are the bytes that the server keeps of texts it has read, up to bounds; `least` is
+the least anonymous memory of a minute, right after freed memory was given back; and `other` is `least` without `kept`.
+Memory and latencies of each third of the time stand beside it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -36,36 +38,46 @@ from longrank.small_files import MIB
 from longrank.types import Notes
 
 Step = tuple[str, dict[str, Any] | None]
+Kind = Callable[[int], Step]
 CALIBRATION, CLIENTS = 60.0, 2
 PAGE = ("/", "/static/search.js", "/info", "/metrics")
 HELD = ("rss", "anonymous", "least", "kept", "other", "descriptors", "threads")
 
 
-def steps(demo: DemoCollection, cross_encoder: bool) -> list[list[Step]]:
-    """Return kinds of requests, each as (path, body or None to get it); a cycle takes one of each kind in turn."""
-    searches: list[Step] = [("/search", {"query": query.text, "pipeline": "minilm"}) for query in demo.queries]
-    documents: list[Step] = [(f"/document?id={document.doc_id}", None) for document in demo.documents]
-    page: list[Step] = [(path, None) for path in PAGE]
-    kinds = [searches, documents, searches, page, _texts("minilm", 2)]
-    return [*kinds, searches, _texts("firstp", 2)] if cross_encoder else kinds
+def kinds_of_requests(demo: DemoCollection, cross_encoder: bool) -> list[Kind]:
+    """Return functions from a number to a request, (path, body or None to get it); a cycle takes one of each in turn."""
 
+    def search(n: int) -> Step:
+        query = asked(n, 1)
+        words = random.Random(f"query {n}").sample(query.documents[0].split(), 3)
+        return "/search", {"query": " ".join([query.query, *words]), "pipeline": "minilm"}
 
-def _texts(pipeline: str, n_documents: int) -> list[Step]:
-    requests = [asked(n, n_documents) for n in range(500)]
-    return [("/v2/rerank", {"model": pipeline, "query": one.query, "documents": one.documents}) for one in requests]
+    def document(n: int) -> Step:
+        return f"/document?id={random.Random(n).choice(demo.documents).doc_id}", None
+
+    def page(n: int) -> Step:
+        return random.Random(n).choice(PAGE), None
+
+    def texts(pipeline: str) -> Kind:
+        def reranked(n: int) -> Step:
+            request = asked(n, 2)
+            return "/v2/rerank", {"model": pipeline, "query": request.query, "documents": request.documents}
+
+        return reranked
+
+    return [search, document, page, texts("minilm"), *([search, texts("firstp")] if cross_encoder else [])]
 
 
 class Load:
     """Requests in turn, and what became of those since the last `taken`."""
 
-    def __init__(self, url: str, kinds: list[list[Step]]) -> None:
+    def __init__(self, url: str, kinds: list[Kind]) -> None:
         self._url, self._kinds, self._numbers = url, kinds, count()
         self._answers: list[tuple[str, Answer]] = []
 
     async def ask(self, connection: Connection) -> None:
         number = next(self._numbers)
-        kind = self._kinds[number % len(self._kinds)]
-        path, body = kind[number // len(self._kinds) % len(kind)]
+        path, body = self._kinds[number % len(self._kinds)](number)
         answer = await (connection.get(path) if body is None else connection.post(path, json.dumps(body).encode()))
         self._answers.append((path.partition("?")[0], answer))
 
@@ -202,7 +214,7 @@ def main() -> None:
         command = ["-m", "longrank", "serve", str(built(Path(place), demo)), "--port", "0", "--pipeline", "minilm"]
         command += ["--pipeline", f"firstp={args.cross_encoder}"] if args.cross_encoder else []
         with Server(command, args.threads, args.output / "server.log") as server:
-            load_ = Load(server.url, steps(demo, args.cross_encoder is not None))
+            load_ = Load(server.url, kinds_of_requests(demo, args.cross_encoder is not None))
             asyncio.run(_run(server, load_, args))
 
 
