@@ -45,7 +45,7 @@ HELD = ("rss", "anonymous", "least", "kept", "other", "descriptors", "threads")
 
 
 def kinds_of_requests(demo: DemoCollection, cross_encoder: bool) -> list[Kind]:
-    """Return functions from a number to a request, (path, body or None to get it); a cycle takes one of each in turn."""
+    """Return functions from a number to a request, (path, body or None to get it), for a cycle."""
 
     def search(n: int) -> Step:
         query = asked(n, 1)

@@ -10,7 +10,7 @@ from longrank.config import check_at_least, lookup
 from longrank.engines.local import Local as Local
 from longrank.engines.local import cores as cores
 from longrank.engines.opening import changed as changed
-from longrank.engines.opening import is_same_model as is_same_model
+from longrank.engines.opening import check_same_model as check_same_model
 from longrank.engines.opening import opening_here as opening_here
 from longrank.engines.order import in_order as in_order
 from longrank.errors import InputError

@@ -10,6 +10,7 @@ from os import PathLike
 
 from longrank.errors import InputError, IntegrityError
 
+_CHANGED = "changed since this command opened it"
 _HARDWARE = re.compile(r"\b(?:device|precision)=\w+")
 _MODEL = re.compile(r"(?:\S+@\S+ )?sha256:[0-9a-f]{16}")
 
@@ -18,21 +19,30 @@ class Changed(InputError):
     """A worker finds an index, vectors or a model in another state than the command opened."""
 
 
-def changed(path: str | PathLike[str], what: str = "changed since this command opened it") -> Changed:
+def changed(path: str | PathLike[str], what: str = _CHANGED) -> Changed:
     """Return the error of a worker that finds a fault."""
     return Changed(f"{what} (noticed on the node {platform.node()})", path=path, fix="run the command again")
 
 
-def is_same_model(fingerprint: str, expected: str) -> bool:
-    """Tell whether a worker's scorer or encoder is the command's, by their fingerprints; "" is expected: any is.
+def check_same_model(fingerprint: str, expected: str, path: str | PathLike[str], what: str = _CHANGED) -> None:
+    """Check that a worker's scorer or encoder is the command's.
 
     Between a CPU and a GPU, options that depend on the device may differ, so only the files of models are compared.
+
+    Args:
+        fingerprint: of the worker's.
+        expected: fingerprint of the command's; empty: any is right.
+        path: the model, for the error.
+        what: the fault, for the error.
+
+    Raises:
+        Changed: it is another.
     """
     if not expected or fingerprint == expected:
-        return True
-    if _HARDWARE.findall(fingerprint) == _HARDWARE.findall(expected):
-        return False
-    return _MODEL.findall(fingerprint) == _MODEL.findall(expected)
+        return
+    same_hardware = _HARDWARE.findall(fingerprint) == _HARDWARE.findall(expected)
+    if same_hardware or _MODEL.findall(fingerprint) != _MODEL.findall(expected):
+        raise changed(path, what)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from longrank.engines import Engine, changed, in_order, is_same_model, opening_here
+from longrank.engines import Engine, check_same_model, in_order, opening_here
 from longrank.expansion.decoding import Decoding
 from longrank.expansion.expand import Block, PredictBlocks, predicted
 from longrank.expansion.predictor import QueryPredictor
@@ -42,8 +42,7 @@ class Predicting:
             InputError, MissingExtra: as `QueryPredictor`.
         """
         predictor = QueryPredictor(find_model(self.model), self.decoding, **self.options, notes=notes)
-        if not is_same_model(predictor.fingerprint, self.fingerprint):
-            raise changed(self.model)
+        check_same_model(predictor.fingerprint, self.fingerprint, self.model)
         return predictor
 
     def __call__(self, block: Block) -> tuple[list[dict[str, Any]], Notes]:

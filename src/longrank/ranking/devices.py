@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from longrank.engines import Engine, changed, in_order, is_same_model, opening_here
+from longrank.engines import Engine, check_same_model, in_order, opening_here
 from longrank.errors import InputError
 from longrank.index.shared import SharedIndex
 from longrank.networks.threads import use_threads
@@ -73,9 +73,9 @@ class Replica:
         notes = Notes()
         assignments = {} if self.device is None else {"scorer.options.device": self.device}
         opened = open_pipeline(self.index.open(), self.settings, model=self.model, assignments=assignments, notes=notes)
-        if opened.scorer is None or not is_same_model(opened.scorer.fingerprint, self.fingerprint):
-            what = "the model, or vectors in the index, changed since this command opened them"
-            raise changed(self.model or self.index.place, what)
+        assert opened.scorer is not None
+        what = "the model, or vectors in the index, changed since this command opened them"
+        check_same_model(opened.scorer.fingerprint, self.fingerprint, self.model or self.index.place, what)
         use_threads(self.threads)
         return opened, notes
 

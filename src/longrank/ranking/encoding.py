@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from longrank.engines import Engine, changed, in_order, is_same_model, opening_here
+from longrank.engines import Engine, check_same_model, in_order, opening_here
 from longrank.networks.threads import use_threads
 from longrank.protocols import Segmenter
 from longrank.text.segment import make_segmenter
@@ -51,8 +51,7 @@ class Encoding(ABC, Generic[E, D]):
         """The encoder, the segmenter, and the remarks of the encoder."""
         notes = Notes()
         encoder: Any = self.load(notes)
-        if not is_same_model(encoder.fingerprint, self.fingerprint):
-            raise changed(self.model)
+        check_same_model(encoder.fingerprint, self.fingerprint, self.model)
         self.fingerprint = encoder.fingerprint
         return encoder, make_segmenter(self.preset, tokenizer=encoder.offset_tokenizer), notes
 

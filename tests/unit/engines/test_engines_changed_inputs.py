@@ -5,13 +5,14 @@ from __future__ import annotations
 import pickle
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import longrank
-from longrank.engines import Local, changed, is_same_model, opening_here
+from longrank.engines import Local, changed, check_same_model, opening_here
 from longrank.engines.opening import Changed
 from longrank.index import Index
 from longrank.index.shared import SharedIndex
@@ -137,12 +138,13 @@ def test_tune_reads_the_index_that_it_opened_or_refuses(tmp_path: Path) -> None:
 def test_fingerprints_are_compared_with_the_device_or_by_the_models_alone() -> None:
     mine, other = "sha256:0123456789abcdef", "sha256:fedcba9876543210"
     here = f"bi-encoder o/m@c1 {mine} max_tokens=9 device=cpu dtype=int8 precision=bf16"
-    assert is_same_model(here, here)
-    assert is_same_model(here, "")
-    assert is_same_model(here, here.replace("cpu", "cuda").replace("=9", "=8"))
+    for same in (here, "", here.replace("cpu", "cuda").replace("=9", "=8")):
+        check_same_model(here, same, "o/m")
     for differing in (here.replace("=9", "=8"), here.replace(mine, other), here.replace("@c1", "@c2")):
-        assert not is_same_model(here, differing)
-        assert is_same_model(here, differing.replace("cpu", "cuda")) == ("=8" in differing)
+        with pytest.raises(Changed, match=r"^o/m: changed since"):
+            check_same_model(here, differing, "o/m")
+        with nullcontext() if "=8" in differing else pytest.raises(Changed):
+            check_same_model(here, differing.replace("cpu", "cuda"), "o/m")
 
 
 def test_the_error_of_a_changed_input_keeps_its_cure() -> None:
