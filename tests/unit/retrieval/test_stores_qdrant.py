@@ -73,6 +73,27 @@ def test_passages_of_a_search_are_spans_of_the_payload(store: Any) -> None:
         assert result.title == result.doc_id.upper()
 
 
+@pytest.mark.parametrize("distance", ["COSINE", "DOT", "EUCLID", "MANHATTAN"])
+def test_the_nearest_points_are_first_by_each_distance(tmp_path: Path, encoder: Path, distance: str) -> None:
+    from qdrant_client import models
+
+    query, client = [1.0] * 16, qdrant_client.QdrantClient(path=str(tmp_path / "db"))
+    vectors = models.VectorParams(size=16, distance=models.Distance[distance])
+    client.create_collection("pages", vectors_config=vectors)
+    network = BiEncoder(find_model(str(encoder)))
+    for number, text in enumerate(("aa", "bb", "cc ab", "c c b")):
+        vector = network.query_vector(Query("t", text)).tolist()
+        client.upsert("pages", [models.PointStruct(id=number, vector=vector, payload={"text": text})])
+    query = network.query_vector(Query("q", "cc ab")).tolist()
+    nearest = [str(point.id) for point in client.query_points("pages", query=query, limit=4).points]
+    client.close()
+    (tmp_path / "pages.toml").write_text(f'path = "db"\ncollection = "pages"\nencoder = "{encoder}"\n')
+    for k in (2, 4):
+        ranking = retrieve(f"qdrant:{tmp_path / 'pages.toml'}", ["cc ab"], k=k).rows()
+        assert [row.doc_id for row in ranking] == nearest[:k]
+        assert nearest[0] == "2" or distance == "DOT"
+
+
 def test_the_nearest_point_is_first_and_a_run_is_reranked(store: Any) -> None:
     run = retrieve(store(PAGES), {"q": TEXTS["d3"]}, k=2)
     assert len(run["q"]) == 2
@@ -96,6 +117,8 @@ def test_points_of_one_id_are_counted_once(store: Any) -> None:
     (found,) = opened.search(Query("q", TEXTS["d3"]), 3)
     assert (found.document.doc_id, found.document.text) == ("all", TEXTS["d3"])
     assert notes["documents that the store returned twice, counted once"] == 2
+    with pytest.raises(InputError, match=r"the store has several texts with this id .*'all'"):
+        opened.documents(["all"])
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_a_run_is_reranked_by_documents_of_the_store(store: Any, engine: Engine)
     run = retrieve(store(), {"q": "fog harbour"}, k=10)
     reranked = rerank(store(), {"q": "fog harbour"}, run, pipeline="lexical")
     assert {row.doc_id for row in reranked["q"]} == {"a", "b"}
-    assert engine.requests[-1] == {"query": {"ids": {"values": ["a", "b"]}}, "size": 2}
+    assert engine.requests[-1] == {"query": {"ids": {"values": ["a", "b"]}}, "size": 3}
 
 
 def test_a_field_may_be_the_id(store: Any, engine: Engine) -> None:
@@ -80,7 +80,17 @@ def test_a_field_may_be_the_id(store: Any, engine: Engine) -> None:
     found = retrieve(source, {"q": "Äpfel"})
     assert [row.doc_id for row in found["q"]] == ["7"]
     open_store(source, Notes()).documents(["7"])
-    assert engine.requests[-1] == {"query": {"terms": {"number": ["7"]}}, "size": 1}
+    assert engine.requests[-1] == {"query": {"terms": {"number": ["7"]}}, "size": 2}
+
+
+def test_an_id_of_several_documents_is_refused_when_documents_are_read_by_id(store: Any, engine: Engine) -> None:
+    passages = {f"p{n}": {"number": str(n // 5), "text": f"fog {n}"} for n in range(20)}
+    engine.documents = passages
+    source = store('id = "number"\nfields = ["text"]\n')
+    run = retrieve(source, {"q": "fog"}, k=20)
+    assert len(run["q"]) == 4
+    with pytest.raises(InputError, match=r"the store has several texts with this id .*'\d'"):
+        rerank(source, {"q": "fog"}, run, pipeline="lexical")
 
 
 @pytest.mark.neural

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -71,21 +72,21 @@ def run_of(query: Query, found: Sequence[Found], tag: str = "") -> Run:
 
 
 def documents_of(records: Iterable[Record], place: Path, notes: Notes) -> list[Document]:
-    """Return records as documents, each id once: the first of an id stays, others are counted.
+    """Return records as documents.
 
     Args:
         records: ids and values; ``title`` and ``text`` are title and text, all others metadata.
         place: the store, for messages.
-        notes: counts documents with an empty text, and ids that come twice.
+        notes: counts documents with an empty text.
 
     Raises:
-        InputError: a record without a text.
+        InputError: a record without a text, or several records with an id: the id does not select a text.
     """
     composer, documents = Composer(_OPTIONS), dict[str, Document]()
     for record in records:
         if record.doc_id in documents:
-            notes.add("documents that the store returned twice, counted once", f"document {record.doc_id}")
-            continue
+            fix = "store each document as one text, or search the store instead of reranking a run"
+            raise InputError("the store has several texts with this id", path=place, got=record.doc_id, fix=fix)
         values = {name: readable(value) if isinstance(value, str) else value for name, value in record.values.items()}
         documents[record.doc_id] = composer.document(record._replace(values=values), place, notes)
     return list(documents.values())
@@ -94,14 +95,35 @@ def documents_of(records: Iterable[Record], place: Path, notes: Notes) -> list[D
 def scored(rows: Sequence[tuple[Record, Any]], place: Path, notes: Notes) -> list[Found]:
     """Return records with their scores as found documents; without scores, the score is 1 / rank.
 
+    The first record of an id stays; others are counted.
+
     Raises:
-        InputError: as `documents_of`, or a score that is not a finite number.
+        InputError: as `documents_of`, a score that is not a finite number, or scores that grow from the store's first
+            document to its last: distances.
     """
-    scores: dict[str, float] = {}
+    first, scores = dict[str, Record](), dict[str, float]()
     for rank, (record, score) in enumerate(rows, 1):
-        scores.setdefault(record.doc_id, 1 / rank if score is None else _number(score, record.doc_id, place))
-    documents = documents_of([record for record, _ in rows], place, notes)
+        if first.setdefault(record.doc_id, record) is not record:
+            notes.add("documents that the store returned twice, counted once", f"document {record.doc_id}")
+            continue
+        scores[record.doc_id] = 1 / rank if score is None else _number(score, record.doc_id, place)
+    _check_order(list(scores.values()), place, notes)
+    documents = documents_of(first.values(), place, notes)
     return [Found(document, scores[document.doc_id]) for document in documents]
+
+
+def _check_order(scores: Sequence[float], place: Path, notes: Notes) -> None:
+    """Check that scores, in the store's order, do not contradict it: documents are ranked by their scores.
+
+    Raises:
+        InputError: they only grow.
+    """
+    grows = [after > before for before, after in pairwise(scores)]
+    if any(grows) and list(scores) == sorted(scores):
+        what = "the scores grow from the first document to the last, as distances do"
+        raise InputError(what, path=place, fix="return scores that fall, such as 1 / (1 + distance), or none")
+    if any(grows):
+        notes.add("queries whose documents the store orders otherwise than by their scores, ranked by the scores")
 
 
 def _number(score: Any, doc_id: str, place: Path) -> float:

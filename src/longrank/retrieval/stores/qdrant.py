@@ -80,10 +80,10 @@ class Qdrant:
         """Return at most `k` documents. Raises as `Store.search`."""
         vector, settings = self._encoder.vector(query), self._settings
         with self._opened() as client:
-            self._check_dimension(client, len(vector))
+            sign = self._sign(client, len(vector))
             options: dict[str, Any] = {"using": settings.vector, "limit": k, "with_payload": True}
             points = client.query_points(settings.collection, query=vector, **options).points
-        hits = [Hit(point.id, point.payload or {}, point.score) for point in points]
+        hits = [Hit(point.id, point.payload or {}, sign * point.score) for point in points]
         return scored(records_of_hits(hits, settings, settings.id, self._path), self._place, self._notes)
 
     def documents(self, doc_ids: Sequence[str]) -> list[Document]:
@@ -131,11 +131,11 @@ class Qdrant:
             fix = "end the other program, or use a Qdrant server"
             raise InputError(f"Qdrant cannot open it: {first_line(error)}", path=folder, fix=fix) from None
 
-    def _check_dimension(self, client: Any, dimension: int) -> None:
-        """Refuse an encoder whose vectors are not the collection's.
+    def _sign(self, client: Any, dimension: int) -> int:
+        """Return the factor that makes larger scores better: -1 for distances (Euclid, Manhattan), else 1.
 
         Raises:
-            InputError: no such named vector, or another dimension.
+            InputError: no such named vector, or the encoder's vectors have another dimension.
         """
         settings = self._settings
         vectors = client.get_collection(settings.collection).config.params.vectors
@@ -143,10 +143,12 @@ class Qdrant:
         if named and settings.vector not in named:
             fix = f"set `vector` to one of {', '.join(sorted(named))}"
             raise InputError("the collection names its vectors", path=self._path, got=settings.vector, fix=fix)
-        size = getattr(named.get(settings.vector, vectors), "size", None)
+        vector = named.get(settings.vector, vectors)
+        size = getattr(vector, "size", None)
         if size != dimension:
             what = f"the collection's vectors have {size} dimensions, those of the encoder {dimension}"
             raise InputError(what, path=self._path, got=settings.encoder, fix="name the encoder of the collection")
+        return -1 if vector.distance in ("Euclid", "Manhattan") else 1
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:

@@ -121,7 +121,8 @@ class SearchEngine(ABC):
             ids = list(doc_ids[start : start + _BY_IDS])
             field = self.settings.id
             condition = {"ids": {"values": ids}} if field is None else {"terms": {field: ids}}
-            found += self._records(self._answer({"query": condition, "size": len(ids)}, ids[0]))
+            size = len(ids) + 1  # so that one of several with the same id is among them
+            found += self._records(self._answer({"query": condition, "size": size}, ids[0]))
         return documents_of((record for record, _ in found), self._place, self.notes)
 
     @property

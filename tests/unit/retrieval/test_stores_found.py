@@ -1,0 +1,41 @@
+"""Scores of a store and the order in which it returns documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from longrank.errors import InputError
+from longrank.formats.records import Record
+from longrank.retrieval.stores.found import scored
+from longrank.types import Notes
+
+PLACE = Path("table pages")
+
+
+def rows(*scores: float | None) -> list[tuple[Record, float | None]]:
+    return [(Record(f"d{n}", {"text": "t"}, n), score) for n, score in enumerate(scores)]
+
+
+@pytest.mark.parametrize("scores", [(3.0, 2.0, 2.0, 1.0), (1.0, 1.0), (5.0,), ()])
+def test_scores_that_fall_are_kept(scores: tuple[float, ...]) -> None:
+    found = scored(rows(*scores), PLACE, notes := Notes())
+    assert [item.score for item in found] == [*scores]
+    assert not notes.lines()
+
+
+def test_without_scores_they_are_one_by_rank() -> None:
+    assert [item.score for item in scored(rows(None, None, None), PLACE, Notes())] == [1, 1 / 2, 1 / 3]
+
+
+def test_scores_that_only_grow_are_distances_and_refused() -> None:
+    with pytest.raises(InputError, match=r"^table pages: the scores grow from .*; return scores that fall"):
+        scored(rows(0.1, 0.4, 0.4, 0.9), PLACE, Notes())
+
+
+def test_scores_in_another_order_than_the_documents_are_counted() -> None:
+    scored(rows(2.0, 3.0, 1.0), PLACE, notes := Notes())
+    assert notes.lines() == [
+        "queries whose documents the store orders otherwise than by their scores, ranked by the scores: 1"
+    ]
