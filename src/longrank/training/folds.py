@@ -18,7 +18,7 @@ import torch
 from longrank.engines import Engine
 from longrank.errors import InputError
 from longrank.evaluation.folds import make_folds
-from longrank.formats.folds import Fold, read_folds
+from longrank.formats.folds import Fold, open_folds, read_folds
 from longrank.formats.trec import read_run, write_run
 from longrank.storage.workplace import check_own
 from longrank.training.experiment import Experiment
@@ -51,8 +51,8 @@ def folds_of(
         notes: counts topics that are left out.
 
     Raises:
-        InputError: no query is judged, a field that a query lacks, an option without a number of folds, or a file
-            without folds.
+        InputError: no query is judged, a field that a query lacks, an option without a number of folds, or as
+            `open_folds`.
     """
     judged = [query for query_id, query in queries.items() if query_id in qrels]
     if not judged:
@@ -70,7 +70,7 @@ def folds_of(
     for option, value in (("group_by", group_by), ("fold_seed", seed)):
         if value is not None:
             raise InputError(f"`{option}` belongs to folds that are made", got=value)
-    return read_folds(Path(folds), notes) if isinstance(folds, str | Path) else folds
+    return None if folds is None else open_folds(folds, notes)
 
 
 def _groups(queries: Sequence[Query], field: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ import pytest
 
 import longrank
 from longrank.errors import InputError
+from longrank.formats.folds import Fold
 from longrank.index import Index
 from longrank.types import Notes
 from training_collections import ranked, write_collection
@@ -91,6 +92,10 @@ def test_data_of_another_kind_are_refused(folder: Path, tmp_path: Path) -> None:
     files = [folder / name for name in ("index", "queries.jsonl", "qrels.txt", "first.run")]
     with pytest.raises(InputError, match=r"no such fold \(got 's9'\)"):
         longrank.train(rankings(folder, validate_every=1), *files, output=output, folds=2, only="s9")
+    leaking = {"s1": Fold(train=("q00", "q01"), dev=(), test=("q01",))}
+    with pytest.raises(InputError, match=r"'s1' has a test query that is also in its train or dev list \(got 'q01'\)"):
+        longrank.train(rankings(folder, validate_every=1), *files, output=output, folds=leaking)
+    assert not output.exists()
     with pytest.raises(InputError, match="cross-encoder learns from examples, which take no folds"):
         longrank.train(examples(folder), [], output=output, folds=3)
     with pytest.raises(InputError, match=r"unknown network .*did you mean 'cross-encoder'"):
