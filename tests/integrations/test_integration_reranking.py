@@ -7,12 +7,15 @@ import logging
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from integrations_texts import ANSWER, LONG, ORDER, QUERY, TEXTS
 from longrank.errors import InputError
+from longrank.index import Index
 from longrank.integrations.reranking import LazyReranker, document
+from longrank.integrations.searching import LazySearcher
 
 DOCUMENTS = [document(doc_id, text) for doc_id, text in TEXTS.items()]
 
@@ -64,6 +67,21 @@ def test_the_model_that_is_taken_where_none_is_named_is_logged(caplog: pytest.Lo
     with caplog.at_level(logging.WARNING, "longrank"):
         assert order(LazyReranker("maxp"))[0] == "long"
     assert caplog.messages == ["no model given: the bi-encoder minilm scores the passages, not a cross-encoder"]
+
+
+@pytest.mark.neural
+def test_a_query_that_is_cut_is_logged_at_each_call(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    Index.build([("d", "bees and honey")], tmp_path / "index")
+    reranker, searcher = LazyReranker(), LazySearcher(str(tmp_path / "index"), "minilm")
+    for _ in range(2):
+        for query, n_cut in (("honey " * 300, 1), ("honey", 0)):
+            with caplog.at_level(logging.WARNING, "longrank"):
+                reranker.rank(query, DOCUMENTS[:1], passages=1)
+                searcher.search(query, k=1, passages=1)
+            assert [line.startswith("queries cut at the scorer's 256 tokens: 1") for line in caplog.messages] == (
+                [True] * 2 * n_cut
+            )
+            caplog.clear()
 
 
 @pytest.mark.neural

@@ -15,7 +15,7 @@ from longrank.ranking.found import Partial, RankedText, ShownPassage, passage_js
 from longrank.ranking.settings import load_pipeline
 from longrank.ranking.texts import Reranker
 from longrank.ranking.timed import Deadline, check_deadline
-from longrank.types import Document
+from longrank.types import Document, Notes
 
 KEY = "longrank"
 """Key of the evidence in a document's metadata."""
@@ -28,7 +28,7 @@ _log = logging.getLogger("longrank")
 class LazyReranker:
     """A reranker that is loaded at its first use and called by one thread at a time; copies load their own.
 
-    Notes of loading, such as a model that is replaced, are logged as warnings.
+    Notes, such as a model that is replaced or a query that is cut, are logged as warnings.
 
     Args:
         pipeline: a shipped pipeline's name or a TOML file; None: ``maxp`` with a model, ``minilm`` without.
@@ -71,8 +71,7 @@ class LazyReranker:
         with self._lock:
             if self._loaded is None:
                 self._loaded = Reranker(self.name, model=self.model, index=self.index, assignments=self.assignments)
-                for line in self._loaded.notes.lines():
-                    _log.warning("%s", line)
+                log_notes(self._loaded.notes)
             return self._loaded
 
     def rank(
@@ -90,8 +89,16 @@ class LazyReranker:
         reranker = self.load()
         by = None if self.deadline is None else Deadline(self.deadline)
         with self._lock:
+            before = reranker.notes.copy()
             ranked = reranker.rank(query, documents, top_n, passages=passages, deadline=by)
+            log_notes(reranker.notes.since(before))
         return [(result, evidence_of(result, reranker, ranked.partial)) for result in ranked]
+
+
+def log_notes(notes: Notes) -> None:
+    """Log notes as warnings."""
+    for line in notes.lines():
+        _log.warning("%s", line)
 
 
 _LOADED = ("pipeline", "model", "index", "assignments", "deadline")

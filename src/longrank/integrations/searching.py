@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from threading import Lock
@@ -14,7 +13,7 @@ from longrank.config import check_at_least
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.filters import Filter
-from longrank.integrations.reranking import KEY, made_with, passages_of
+from longrank.integrations.reranking import KEY, log_notes, made_with, passages_of
 from longrank.ranking.fields import with_metadata
 from longrank.ranking.found import Partial, Result
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
@@ -24,13 +23,11 @@ from longrank.ranking.timed_search import search_within
 from longrank.text.words import readable
 from longrank.types import Notes, Query
 
-_log = logging.getLogger("longrank")
-
 
 class LazySearcher:
     """Searches an index that is opened at the first search, one search at a time; copies open it again.
 
-    Notes of loading, such as a model that is replaced, are logged as warnings.
+    Notes, such as a model that is replaced or a query that is cut, are logged as warnings.
 
     Args:
         index: folder of the index.
@@ -59,7 +56,7 @@ class LazySearcher:
         self.index, self.pipeline, self.model, self.assignments = index, pipeline, model, tuple(assignments)
         self.name = pipeline or default_pipeline()
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
-        self._lock = Lock()
+        self._lock, self._notes = Lock(), Notes()
         self._loaded: Pipeline | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -70,12 +67,10 @@ class LazySearcher:
         """Return the open pipeline; raises as `open_pipeline`."""
         with self._lock:
             if self._loaded is None:
-                notes = Notes()
                 self._loaded = open_pipeline(
-                    Index.open(self.index), self.name, model=self.model, assignments=self.assignments, notes=notes
+                    Index.open(self.index), self.name, model=self.model, assignments=self.assignments, notes=self._notes
                 )
-                for line in notes.lines():
-                    _log.warning("%s", line)
+                log_notes(self._notes)
             return self._loaded
 
     def search(
@@ -95,10 +90,10 @@ class LazySearcher:
         pipeline = self.load()
         by = None if self.deadline is None else Deadline(self.deadline)
         with self._lock:
-            bound = filtered(pipeline, condition)
-            results, counts = search_within(
-                bound, Query("q", readable(query)), by, k=k, passages=passages, notes=Notes()
-            )
+            before, bound = self._notes.copy(), filtered(pipeline, condition)
+            asked = Query("q", readable(query))
+            results, counts = search_within(bound, asked, by, k=k, passages=passages, notes=self._notes)
+            log_notes(self._notes.since(before))
         return [
             (result, pipeline.index.document(result.doc_id).text, metadata_of(result, pipeline, counts))
             for result in with_metadata(results, pipeline.index)
