@@ -59,13 +59,15 @@ def _made_for(model: Model, task: str) -> bool:
 
 
 def check_pairs(model: Model, tokenizer: Any) -> None:
-    """Refuse tokenizers that put no token between query and passage, as tokenizers of decoders do.
+    """Refuse models that read other pairs than query, mark and passage.
 
     Raises:
-        InputError: the tokenizer is refused.
+        InputError: no token between query and passage, as with tokenizers of decoders; or settings of
+            sentence-transformers' CrossEncoder that change the texts: a default prompt, lower case.
     """
     if getattr(tokenizer, "backend_tokenizer", None) is None:
         return  # refused by `check_weights`
+    _check_texts(model, tokenizer)
     joined = tokenizer.backend_tokenizer.encode("a", "a").sequence_ids
     if joined[joined.index(1) - 1] == 0:
         decoder = _made_for(model, "ForCausalLM")
@@ -76,3 +78,22 @@ def check_pairs(model: Model, tokenizer: Any) -> None:
             if decoder
             else "decoders with a classification head are not supported: use an encoder, or a decoder that answers yes",
         )
+
+
+def _check_texts(model: Model, tokenizer: Any) -> None:
+    """Refuse settings of sentence-transformers that change the texts of a pair."""
+    top, own = model.path / "config_sentence_transformers.json", model.network / "sentence_bert_config.json"
+    settings = read_json(top) if top.is_file() else {}
+    prompts, name = settings.get("prompts"), settings.get("default_prompt_name")
+    prompt = prompts.get(name) if isinstance(prompts, dict) else None
+    if prompt:
+        fix = "a cross-encoder here reads query and passage alone: use a model without a prompt"
+        raise InputError("the model has a default prompt", path=top, got=prompt, fix=fix)
+    if own.is_file() and read_json(own).get("do_lower_case") and _keeps_case(tokenizer):
+        fix = "use a tokenizer that makes letters lower case itself (a Lowercase normalizer in tokenizer.json)"
+        raise InputError("the model's texts are to be made lower case before its tokenizer", path=own, fix=fix)
+
+
+def _keeps_case(tokenizer: Any) -> bool:
+    normalizer = tokenizer.backend_tokenizer.normalizer
+    return normalizer is None or normalizer.normalize_str("A") != "a"

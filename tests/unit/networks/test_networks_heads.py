@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,6 +189,30 @@ def test_a_tokenizer_that_puts_nothing_between_query_and_passage_is_refused(
         (folder / file).write_text(json.dumps(json.loads((folder / file).read_text()) | changed))
     with pytest.raises(InputError, match=f"no mark between query and passage.*{fix}"):
         scorer(folder)
+
+
+def test_texts_that_sentence_transformers_would_change_are_refused_unless_the_tokenizer_changes_them(
+    tmp_path: Path,
+) -> None:
+    import sentence_transformers
+
+    plain, cased = save_cross_encoder(tmp_path / "bert"), save_cross_encoder(tmp_path / "roberta", "roberta")
+    prompts: dict[str, Any] = {"prompts": {"q": "query: "}, "default_prompt_name": "q"}
+    for folder, options, said in (
+        (plain, {}, None),
+        (plain, {**prompts, "default_prompt_name": None}, None),
+        (plain, prompts, r"config_sentence_transformers.json: the model has a default prompt \(got 'query: '\)"),
+    ):
+        saved = tmp_path / f"{len(options)}{said is None}"
+        sentence_transformers.CrossEncoder(str(folder), **options).save_pretrained(str(saved))
+        with nullcontext() if said is None else pytest.raises(InputError, match=said):
+            CrossEncoder(find_model(str(saved)))
+    settings = json.dumps({"do_lower_case": True})
+    (plain / "sentence_bert_config.json").write_text(settings)  # its tokenizer does so itself
+    CrossEncoder(find_model(str(plain)))
+    (cased / "sentence_bert_config.json").write_text(settings)
+    with pytest.raises(InputError, match=r"sentence_bert_config.json: the model's texts are to be made lower case"):
+        CrossEncoder(find_model(str(cased)))
 
 
 def test_a_decoder_that_answers_is_sent_to_its_scorer(tmp_path: Path) -> None:
