@@ -17,7 +17,8 @@ from pathlib import Path
 
 from longrank.evaluation.tuning.search import Search
 from longrank.formats.corpora import Located
-from longrank.index import build_index
+from longrank.index import Index, build_index
+from longrank.index.shared import SharedIndex
 from longrank.types import Document, Query
 
 TEXTS = {
@@ -41,6 +42,11 @@ def build(folder: Path) -> Path:
     return folder / "index"
 
 
+def shared(folder: Path) -> SharedIndex:
+    """Return the state of an index."""
+    return SharedIndex.of(Index.open(folder))
+
+
 def write_inputs(folder: Path) -> None:
     """Write what the command reads: the index, queries.jsonl, qrels.txt and folds.json."""
     build(folder)
@@ -54,4 +60,4 @@ def write_inputs(folder: Path) -> None:
 def search_of(index: Path, preset: str = "bm25-anserini", measure: str = "RR") -> Search:
     """Return what `tabulate` takes."""
     queries = tuple(Query(query_id, text) for query_id, text in QUERIES.items())
-    return Search(index, preset, {}, queries, QRELS, measure, 10)
+    return Search(shared(index), preset, {}, queries, QRELS, measure, 10)

@@ -54,14 +54,14 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Search:
     )
     ids = [document.doc_id for document in documents]
     qrels = {query.query_id: {doc_id: rng.randrange(-1, 3) for doc_id in rng.sample(ids, 20)} for query in queries}
-    return Search(folder, "bm25-anserini", {}, queries, qrels, "AP", 50)
+    return Search(tunable.shared(folder), "bm25-anserini", {}, queries, qrels, "AP", 50)
 
 
 def test_every_value_is_what_evaluate_gives(words: Search, tmp_path: Path) -> None:
     table = tabulate(words, TWO_AXES, tmp_path / "journal")
     assert table.settings == settings_of(TWO_AXES)
     for setting, values in zip(table.settings, table.values, strict=True):
-        first_stage = make_retriever(Index.open(words.index), "bm25-anserini", **setting)
+        first_stage = make_retriever(words.index.open(), "bm25-anserini", **setting)
         run = Run("", [row for query in words.queries for row in first_stage.retrieve(query, 50)])
         assert len(run) < len(words.queries)  # some find nothing, and count 0
         assert dict(zip(table.query_ids, values.tolist(), strict=True)) == evaluate(words.qrels, run, ["AP"])["AP"]
@@ -176,7 +176,8 @@ def test_another_language_of_a_query_is_refused_since_its_terms_are_others(tmp_p
     documents = [{"id": "de", "text": "alte Wagen", "lang": "de"}, {"id": "en", "text": "die", "lang": "en"}]
     index = Index.build(documents, tmp_path / "index", analyzer_field="lang")
     queries = [Query("q", "die alten Wagen", {"lang": lang}) for lang in ("de", "en")]
-    german, english = (Search(index.path, "bm25-anserini", {}, (one,), {"q": {"en": 1}}, "RR", 10) for one in queries)
+    state = tunable.shared(index.path)
+    german, english = (Search(state, "bm25-anserini", {}, (one,), {"q": {"en": 1}}, "RR", 10) for one in queries)
     assert tabulate(german, AXES, tmp_path / "journal").values.max() == 0
     with pytest.raises(InputError, match="was begun with other queries:"):
         tabulate(english, AXES, tmp_path / "journal")
@@ -189,7 +190,7 @@ def test_another_index_or_grid_is_refused_by_name(index: Path, tmp_path: Path, w
     with pytest.raises(InputError, match="was begun with other grid"):
         tabulate(search, {"b": (0.0, 0.5)}, tmp_path / "journal")
     with pytest.raises(InputError, match="was begun with other index"):
-        tabulate(tunable.search_of(words.index), AXES, tmp_path / "journal")
+        tabulate(tunable.search_of(words.index.path), AXES, tmp_path / "journal")
 
 
 def test_every_record_is_safe_as_soon_as_it_is_made(
@@ -233,7 +234,7 @@ def test_feedback_is_tuned_like_everything_else(words: Search, tmp_path: Path) -
     table = tabulate(search, axes, tmp_path / "journal")
     assert len({tuple(row) for row in table.values.tolist()}) == 4
     for setting, values in zip(table.settings, table.values, strict=True):
-        first_stage = make_retriever(Index.open(words.index), "bm25-anserini+rm3", **setting)
+        first_stage = make_retriever(words.index.open(), "bm25-anserini+rm3", **setting)
         run = Run("", [row for query in search.queries for row in first_stage.retrieve(query, 50)])
         judged = {query.query_id: words.qrels[query.query_id] for query in search.queries}
         assert values.tolist() == list(evaluate(judged, run, ["AP"])["AP"].values())
@@ -268,7 +269,9 @@ def test_a_seed_is_no_setting_to_tune() -> None:
 @pytest.mark.parametrize("name", ["negative_docs", "negative_terms"])
 def test_an_axis_is_refused_while_the_weight_of_what_it_counts_is_0(index: Path, name: str) -> None:
     def check(fixed: dict[str, Any], **axes: tuple[float, ...]) -> None:
-        check_axes(Search(index, "bm25-anserini+rocchio", fixed, (), {}, "AP", 10), {**axes, name: (5, 10)})
+        check_axes(
+            Search(tunable.shared(index), "bm25-anserini+rocchio", fixed, (), {}, "AP", 10), {**axes, name: (5, 10)}
+        )
 
     for fixed, axes in (({}, {}), ({"gamma": 0}, {}), ({}, {"gamma": (0.0,)})):
         with pytest.raises(InputError, match=rf"an axis has no effect while gamma is 0 \(got '{name}'\)"):
@@ -281,13 +284,15 @@ def test_more_values_than_memory_should_hold_are_refused_before_any_work(index: 
     queries = tuple(Query(str(number), "alpha") for number in range(1001))
     axes = {"k1": tuple(i / 10 for i in range(500)), "b": tuple(i / 100 for i in range(100))}
     with pytest.raises(InputError, match="50000 settings x 1001 queries are more than 50000000 values"):
-        check_axes(Search(index, "bm25-anserini", {}, queries, {}, "RR", 10), axes)
-    check_axes(Search(index, "bm25-anserini", {}, queries[:1000], {}, "RR", 10), axes)
+        check_axes(Search(tunable.shared(index), "bm25-anserini", {}, queries, {}, "RR", 10), axes)
+    check_axes(Search(tunable.shared(index), "bm25-anserini", {}, queries[:1000], {}, "RR", 10), axes)
 
 
 def test_values_are_in_memory_once(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = tuple(Query(f"q{number}", "alpha") for number in range(10_000))
-    search = Search(index, "bm25-anserini", {}, queries, {query.query_id: {} for query in queries}, "RR", 10)
+    search = Search(
+        tunable.shared(index), "bm25-anserini", {}, queries, {query.query_id: {} for query in queries}, "RR", 10
+    )
     axes = {"k1": tuple(i / 10 for i in range(100))}
     monkeypatch.setattr(Search, "__call__", lambda _, setting: np.full(len(queries), setting["k1"]))
     tabulate(search, axes, tmp_path / "journal")
@@ -302,7 +307,7 @@ def test_values_are_in_memory_once(index: Path, tmp_path: Path, monkeypatch: pyt
 
 
 def test_an_axis_cannot_be_fixed_as_well(index: Path) -> None:
-    search = Search(index, "bm25-anserini", {"b": 0.4}, (), {}, "AP", 10)
+    search = Search(tunable.shared(index), "bm25-anserini", {"b": 0.4}, (), {}, "AP", 10)
     with pytest.raises(InputError, match=r"both fixed and an axis of the grid \(got 'b'\)"):
         check_axes(search, AXES)
 

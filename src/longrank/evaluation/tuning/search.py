@@ -52,7 +52,7 @@ class Search:
     """A picklable function of settings: search with a setting and measure the rankings.
 
     Attributes:
-        index: folder of the index, or the state of it that another process opened.
+        index: the state of the index.
         preset: the first stage that settings change.
         fixed: settings that are the same throughout.
         queries: Q judged queries.
@@ -62,7 +62,7 @@ class Search:
         searched: fingerprint of the stored vectors that are searched; empty: any, or none.
     """
 
-    index: Path | SharedIndex
+    index: SharedIndex
     preset: str
     fixed: Mapping[str, Any]
     queries: tuple[Query, ...]
@@ -72,14 +72,13 @@ class Search:
     searched: str = ""
 
     def __reduce__(self) -> tuple[type[Search], tuple[object, ...]]:
-        """Pickle without the open index: every process opens it, in the state of this process."""
-        index = self.index if isinstance(self.index, SharedIndex) else SharedIndex.of(self.opened)
-        return type(self), (index, *(getattr(self, field.name) for field in fields(self)[1:]))
+        """Pickle without the open index: every process opens it."""
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @cached_property
     def opened(self) -> Index:
         """The index."""
-        return self.index.open() if isinstance(self.index, SharedIndex) else Index.open(self.index)
+        return self.index.open()
 
     @cached_property
     def parsed(self) -> Measure:
