@@ -73,7 +73,7 @@ def vectors(material: Material, place: Path, engine: Engine | None) -> object:
 
 def retrieved(material: Material, place: Path, engine: Engine | None) -> None:
     notes, queries = Notes(), read_queries(material.texts)
-    search = Search(material.index, first_stage("bm25-anserini", {"feedback": "rm3"}), None, 1000)
+    search = Search(Index(material.index), first_stage("bm25-anserini", {"feedback": "rm3"}), None, 1000)
     options = {"threads": 1, "engine": EngineOptions(engine), "notes": notes, "progress": None}
     write_rankings("longrank", rankings(search, search.open(notes), queries, **options), place / "run")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from longrank.engines import Engine, in_order, opening_here
 from longrank.index import Index
 from longrank.index.filters import Filter
 from longrank.index.shared import SharedIndex
-from longrank.retrieval import FirstStage, open_retriever, opened, retrieve_all
+from longrank.retrieval import FirstStage, open_retriever, retrieve_all
 from longrank.retrieval.unchanged import with_vectors
 from longrank.types import Notes, Query, Ranking
 
@@ -35,7 +34,7 @@ class Search:
     """A first stage over an index, which a worker opens for itself at its first block.
 
     Attributes:
-        source: an index or its folder, or the address of another engine's.
+        source: an index, or the address of another engine's.
         stage: the first stage.
         filter: filter of the documents.
         k: documents per query.
@@ -43,7 +42,7 @@ class Search:
         vectors: fingerprint of the stored vectors that a worker must find; empty: any.
     """
 
-    source: Index | SharedIndex | Path | str
+    source: Index | SharedIndex | str
     stage: FirstStage
     filter: Filter | None
     k: int
@@ -72,13 +71,6 @@ class Search:
         return [_Packed(query_id, doc_ids, np.array(scores)) for query_id, doc_ids, scores in found], notes
 
 
-def _shared(source: Index | SharedIndex | Path | str) -> SharedIndex | Path | str:
-    if isinstance(source, SharedIndex):
-        return source
-    found = opened(source)
-    return SharedIndex.of(found) if isinstance(found, Index) else found
-
-
 def answers_by(
     engine: Engine, search: Search, queries: Sequence[Query], notes: Notes, *, vectors: str = ""
 ) -> Iterator[Ranking]:
@@ -95,7 +87,8 @@ def answers_by(
         Changed: the index or its vectors changed since this process opened them.
         InputError, IntegrityError: as `open_retriever`, where a worker opens the index.
     """
-    search = replace(search, source=_shared(search.source), threads=engine.threads or 1, vectors=vectors)
+    source = SharedIndex.of(search.source) if isinstance(search.source, Index) else search.source
+    search = replace(search, source=source, threads=engine.threads or 1, vectors=vectors)
     blocks = (queries[first : first + _BLOCK] for first in range(0, len(queries), _BLOCK))
     for rankings, made in in_order(engine.each(search, blocks)):
         notes.merge(made)

@@ -15,9 +15,7 @@ from longrank.retrieval import vectors_of
 R = TypeVar("R")
 
 
-def with_vectors(
-    make: Callable[[], R], vectors: str, place: Index | SharedIndex | Path | str, *, graph: bool = True
-) -> R:
+def with_vectors(make: Callable[[], R], vectors: str, place: Index | SharedIndex | str, *, graph: bool = True) -> R:
     """Return the first stage that `make` opens.
 
     Args:
@@ -47,5 +45,5 @@ def _parts(vectors: str, graph: bool) -> list[str]:
     return vectors.split(" | ")[: None if graph else 2]
 
 
-def _path(place: Index | SharedIndex | Path | str) -> Path | str:
+def _path(place: Index | SharedIndex | str) -> Path | str:
     return place.place if isinstance(place, Index | SharedIndex) else place

@@ -85,7 +85,7 @@ def test_a_worker_that_cannot_open_what_the_work_needs_names_its_node(tmp_path: 
     from longrank.retrieval import first_stage
     from longrank.retrieval.blocks import Search
 
-    lacking = Search(tmp_path / "no.index", first_stage("bm25-anserini", {}), None, 10)
+    lacking = Search(str(tmp_path / "no.index"), first_stage("bm25-anserini", {}), None, 10)
     with pytest.raises(InputError, match=r"the node \S+ cannot do the work: .*no.index.*; every node needs the same"):
         list(Local(2).each(lacking, [[Query("1", "dogs")]] * 2))
 
