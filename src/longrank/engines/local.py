@@ -120,7 +120,28 @@ def _noticing_death(number: int) -> Iterator[None]:
         yield
     except (EOFError, OSError):
         what = f"a worker process was killed at block {number}, perhaps for lack of memory"
-        raise LongRankError(f"{what}; use fewer --workers or smaller batches") from None
+        raise _WorkerDied(f"{what}; use fewer --workers or smaller batches") from None
+
+
+class _WorkerDied(LongRankError):
+    """A worker process ended without an answer."""
+
+
+def _check_start(processes: Sequence[Any]) -> None:
+    """Check that no process ended with an error of Python, which happens only before its first task.
+
+    Raises:
+        InputError: a process did.
+    """
+    ended = wait([process.sentinel for process in processes], 5)
+    for process in processes:
+        if process.sentinel in ended:
+            process.join(5)  # its pipes close before it has an exit code
+    if any(process.exitcode == 1 for process in processes):
+        fix = (
+            'a script that uses workers needs `if __name__ == "__main__":` before its calls, for each worker imports it'
+        )
+        raise InputError("a worker process ended before its first task", fix=fix) from None
 
 
 @contextmanager
@@ -137,6 +158,9 @@ def _started(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[_Pipe]]
             pipes.append(here)
             processes.append(process)
         yield pipes
+    except _WorkerDied:
+        _check_start(processes)
+        raise
     finally:
         for pipe in pipes:
             pipe.close()

@@ -3,6 +3,9 @@ from __future__ import annotations
 import math
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +34,16 @@ def test_a_killed_process_is_an_error_not_an_endless_wait() -> None:
         LongRankError, match=r"a worker process was killed at block [01], perhaps for lack of memory; use fewer"
     ):
         list(Local(2).each(signal.raise_signal, [signal.SIGKILL] * 3))
+
+
+def test_a_script_that_every_worker_would_run_again_is_told_how_to_guard_its_calls(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import math\nfrom longrank.engines import Local\nlist(Local(2).each(math.sqrt, [4.0, 9.0]))\n")
+    ended = subprocess.run([sys.executable, str(script)], check=False, capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 1
+    assert (
+        "InputError: a worker process ended before its first task; a script that uses workers needs `if" in ended.stderr
+    )
 
 
 def test_what_comes_early_waits_for_its_turn() -> None:
