@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError, LongRankError
 from longrank.networks.checks import check_weights, read_json
 from longrank.networks.feeding import Feeder, OffsetTokenizer
-from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
+from longrank.networks.loading import choose_device, choose_max_tokens, loading, own_weights, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
 from longrank.networks.sentence_encoder import missing_weights, prompts_of
@@ -184,4 +184,6 @@ def _load(model: Model, device: str) -> Any:
     )
     if not hasattr(reader_of(network, "document"), "auto_model"):
         raise InputError("has no network that reads documents", path=model.path, fix="use a SPLADE model")
-    return network.float().eval()
+    network = network.float().eval()
+    own_weights(network)
+    return network

@@ -91,6 +91,17 @@ def choose_device(device: str) -> str:
     return device
 
 
+def own_weights(network: Any) -> None:
+    """Copy the weights on the CPU into memory of this process.
+
+    The libraries map the file of the weights: a file that is overwritten in place, as `cp` does, would change the
+    network, or end the process by a bus error.
+    """
+    for weights in (*network.parameters(), *network.buffers()):
+        if weights.device.type == "cpu":
+            weights.data = weights.data.clone()
+
+
 def position_limit(network: Any) -> int:
     """Return the number of tokens that a transformers model can read, by its position embeddings."""
     limit = getattr(network.config, "max_position_embeddings", None)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from longrank.errors import InputError
+from longrank.networks.loading import own_weights
 from longrank.networks.model_files import Model
 from longrank.types import Notes
 
@@ -62,6 +63,7 @@ def load_pretrained(model: Model, family: str, dtype: str = "float32", *, apart:
         **options,
     )
     check_unexpected(model, set(info["unexpected_keys"]) - set(apart))
+    own_weights(network)
     return Pretrained(network.eval(), tokenizer, sorted(info["missing_keys"]))
 
 

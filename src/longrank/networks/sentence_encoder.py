@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError
 from longrank.networks.checks import check_weights
 from longrank.networks.late_settings import is_late
-from longrank.networks.loading import position_limit
+from longrank.networks.loading import own_weights, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
 from longrank.networks.pretrained import check_unexpected
@@ -60,6 +60,7 @@ def load_sentence_encoder(model: Model, device: str, notes: Notes) -> Any:
         model_kwargs={"use_safetensors": True},
     )
     network = network.float().eval()
+    own_weights(network)
     encoder = network[0].auto_model
     check_weights(model.path, encoder, network.tokenizer, missing_weights(model, encoder))
     check_padding(model, network, network.tokenizer, lambda features: network(features)["sentence_embedding"], "a")

@@ -53,6 +53,7 @@ def load(folder: Path, bf16: bool) -> Run:
 
     ov, threads = openvino(), torch.get_num_threads()
     core = ov.Core()
+    core.set_property({"ENABLE_MMAP": False})  # a file that is overwritten would change the network
     options = {
         "INFERENCE_PRECISION_HINT": "bf16" if bf16 else "f32",
         "NUM_STREAMS": threads,
