@@ -22,6 +22,7 @@ from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
 from longrank.formats.records import Composer, CorpusOptions, Record, SourceFile
 from longrank.types import Document, Notes, id_of
+from longrank.types.pages import HEADINGS
 
 _HERE = Path("documents")  # the place that messages name for values in memory
 _IDS = ("docno", "doc_id", "_id", "id")
@@ -184,9 +185,11 @@ def _checked(document: Document, number: int, notes: Notes) -> Document:
         if not isinstance(value, str):
             raise InputError(f"{name} is not a string", path=_HERE, line=number, got=value)
     check_id(document.doc_id, "doc_id", _HERE, number)
-    if not document.metadata:
+    headings = {HEADINGS: [list(heading) for heading in document.headings]} if document.headings else {}
+    fields = {**headings, **document.metadata}
+    if not fields:
         return document
-    metadata = metadata_of(document.metadata, document.metadata, notes, f"{_HERE}:{number}")
+    metadata = metadata_of(fields, fields, notes, f"{_HERE}:{number}")
     return replace(document, metadata=metadata)
 
 

@@ -39,7 +39,7 @@ class KnownPassages:
         stored = None if self._stored is None else self._stored.segmentation(document)
         if stored is not None:
             return stored
-        key = key_of([document.doc_id, document.title, document.text, repr(document.passages + document.headings)])
+        key = key_of([document.doc_id, document.title, document.text, repr((document.passages, document.headings))])
         if (places := self._kept.get(key)) is not None:
             return places.of(document)
         segmentation = self._segmenter.segment(document)

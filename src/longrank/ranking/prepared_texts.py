@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from longrank.errors import InputError
@@ -13,7 +13,7 @@ from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
 from longrank.text.words import readable
-from longrank.types import Document, Query, is_frame
+from longrank.types import UNMATCHED, Document, Query, is_frame
 
 _CHARACTERS_PER_TOKEN = 100  # most tokens are shorter; only a beginning of the text is tokenised
 
@@ -67,7 +67,9 @@ def prepared_texts(
     for document in map(_document, documents):
         title, whole = readable(document.title), readable(document.text)
         read, shortened = _shortened(whole, limits.document_tokens, tokenizer)
-        candidates.append(Candidate(Query("q", text), Document(_id_of(title, read), title, read), 0.0))
+        known = _beginning(document, len(read)) if shortened else document
+        named = replace(known, doc_id=_id_of(title, read), title=title, text=read)
+        candidates.append(Candidate(Query("q", text), named, 0.0))
         cut.append(shortened)
     statistics = statistics or TextStatistics([candidate.document for candidate in candidates])
     block, fewer = _at_most(scorer.prepare(candidates, statistics), limits.passages)
@@ -108,6 +110,15 @@ def _shortened(text: str, n_tokens: int | None, tokenizer: OffsetTokenizer | Non
     while len(units := units_of(text[:length], tokenizer)) <= n_tokens and length < len(text):
         length *= 2
     return (text, False) if len(units) <= n_tokens else (text[: units.span(0, n_tokens)[1]], True)
+
+
+def _beginning(document: Document, length: int) -> Document:
+    """Keep the passages and headings that begin in the first `length` characters; a passage ends there."""
+    passages = document.passages
+    if UNMATCHED not in passages:
+        passages = tuple((start, min(end, length)) for start, end in passages if start < length)
+    headings = tuple(heading for heading in document.headings if heading[0] < length)
+    return replace(document, passages=passages, headings=headings)
 
 
 def _at_most(block: Prepared, n: int | None) -> tuple[Prepared, list[bool]]:

@@ -39,10 +39,7 @@ from longrank.ranking.results import Results
 from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline
 from longrank.ranking.timed import Deadline, highlights_by, note_unread
 from longrank.ranking.timed_texts import in_list, read_texts_by
-from longrank.text.analysis import ANALYZERS
 from longrank.types import Document, Evidence, Float32s, Notes
-
-_ANALYZER = ANALYZERS["porter"]
 
 
 class Reranker:
@@ -215,21 +212,27 @@ class Reranker:
         bounded = find_aggregation(self.aggregator_name if aggregator is None else aggregator.name).bounded
         scores = [float(aggregate(document)) for document in evidence]
         best = sorted(range(len(scores)), key=lambda n: -scores[n])[:k]
-        terms = frozenset(_ANALYZER(prepared.query.text))
+        if not best:
+            return []
+        shown = [prepared.block.candidates[n].document for n in best]
+        statistics = prepared.block.tasks[0].statistics
+        assert statistics is not None
+        terms = frozenset(statistics.query_terms(prepared.query))
+        analyzers: list[Any] = [statistics.document_analyzer(document.doc_id) for document in shown]
         return [
             RankedText(
                 index=n,
-                title=prepared.block.candidates[n].document.title,
+                title=document.title,
                 score=scores[n],
                 relevance=relevance_of(scores[n], self.unit, bounded=bounded),
-                passages=best_passages(prepared.block.candidates[n].document, evidence[n], terms, passages, _ANALYZER),
+                passages=best_passages(document, evidence[n], terms, passages, analyzer),
                 n_passages=evidence[n].n_passages,
                 n_scored=len(evidence[n].passage_index),
                 n_truncated=evidence[n].n_truncated,
                 cut=prepared.cut[n],
                 evidence=evidence[n],
             )
-            for n in best
+            for n, document, analyzer in zip(best, shown, analyzers, strict=True)
         ]
 
     def sentences(self, prepared: PreparedTexts, results: Sequence[RankedText]) -> Sentences:

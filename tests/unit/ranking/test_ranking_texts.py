@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import longrank
 from fakes import index_of
 from longrank.errors import InputError
 from longrank.index import Index
@@ -20,7 +21,7 @@ from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import Reranker
-from longrank.types import Document, Notes
+from longrank.types import UNMATCHED, Document, Notes
 
 FILLER = "moon tide chain wheel light house bread stone river salt"
 LONG = f"{FILLER} 😀 the fox {FILLER} foxes: the Fox's FOX {FILLER}"
@@ -47,6 +48,39 @@ def test_texts_bring_the_statistics_that_an_index_of_them_would_have(settings: l
     found = {one.doc_id: one.score for one in search(pipeline, "a fox, a wug", k=5)}
     ranked = Reranker("lexical", assignments=settings).rank("a fox, a wug", documents)
     assert {f"d{one.index}": one.score for one in ranked} == found
+
+
+@pytest.mark.parametrize("preset", ["given", "sections"])
+def test_passages_and_headings_of_a_document_are_read_as_an_index_reads_them(preset: str) -> None:
+    text = " ".join(f"{word} tide bay moon " * 30 for word in ("bees", "fox", "bread"))
+    places = {"passages": ((0, 100), (90, 700))} if preset == "given" else {"headings": ((0, 4, 1), (558, 561, 1))}
+    document = Document("d", "", text, **places)  # type: ignore[arg-type]
+    index, settings = Index.build([document, Document("e", "", "salt")]), {"passages.preset": preset}
+    (found,) = longrank.search(index, "fox", pipeline="lexical", assignments=settings)
+    reranker = Reranker("lexical", index=index, assignments=settings)
+    for known in (document, index.document("d")):
+        (ranked,) = reranker.rank("fox", [known])
+        assert [(one.start, one.end) for one in ranked.passages] == [(one.start, one.end) for one in found.passages]
+        assert (ranked.score, ranked.n_passages) == (found.score, found.n_passages)
+    assert ranked.score != Reranker("lexical", index=index).rank("fox", [document])[0].score
+    (short,) = reranker.rank("bees", [document], limits=TextLimits(document_tokens=10))
+    assert (short.passages[-1].end, short.cut) == (len(" ".join(text.split()[:10])), True)
+
+
+def test_passages_that_do_not_match_the_text_are_refused_however_much_of_it_is_read() -> None:
+    reranker = Reranker("lexical", assignments={"passages.preset": "given"})
+    for limits in (None, TextLimits(document_tokens=2)):
+        with pytest.raises(InputError, match="do not match its text"):
+            reranker.rank("fox", [Document("d", "", LONG, passages=(UNMATCHED,))], limits=limits)
+    with pytest.raises(InputError, match="lies outside its text"):
+        reranker.rank("fox", [Document("d", "", "a fox", passages=((2, 80),))])
+
+
+def test_words_are_marked_by_the_analyzer_of_the_index() -> None:
+    pytest.importorskip("Stemmer", reason="needs the extra languages")
+    index = Index.build([("a", "Die alten Häuser stehen."), ("b", "Brot")], analyzer="german")
+    (first, _) = Reranker("lexical", index=index).rank("Haus", [*index])
+    assert [first.passages[0].text[start:end] for start, end in first.passages[0].words] == ["Häuser"]
 
 
 def test_a_word_that_a_served_index_lacks_counts_in_texts_that_come_with_the_query(index: Index) -> None:
