@@ -207,6 +207,17 @@ def test_evidence_that_does_not_belong_to_the_first_stage_is_refused(tmp_path: P
         Weighing(twice, {"z": {"d1": 1}}, formula, "AP").table(axes, Notes())
 
 
+def test_evidence_that_is_written_again_between_two_readings_is_refused(tmp_path: Path) -> None:
+    first, said, _ = drawn()
+    reranked = opened(tmp_path, said, first)
+    assert list(reranked.evidence()) and list(reranked.evidence())
+    write_evidence(tmp_path / "other", drawn(2)[1]).replace(tmp_path / "e")
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"/e: has changed since it was opened"):
+            list(reranked.evidence())
+        (tmp_path / "e").unlink(missing_ok=True)
+
+
 def test_a_depth_is_for_runs_and_at_least_one(tmp_path: Path) -> None:
     first, said, _ = drawn()
     write_run(first, tmp_path / "first.run")

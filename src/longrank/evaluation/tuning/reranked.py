@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,8 @@ class Reranked:
 
     Attributes:
         first_stage: the run that was reranked.
-        sources: evidence files, evidence in memory and reranked runs, each of some of the queries.
+        sources: evidence files in the state that was opened, evidence in memory and reranked runs, each of some of the
+            queries.
         last: documents that the index lacked; they come after all others.
         scorers: fingerprints of the scorers of evidence files.
         parts: the mixed scorers of all sources, the main scorer first; empty if they differ or if there is no mix.
@@ -35,7 +36,7 @@ class Reranked:
     """
 
     first_stage: Run
-    sources: tuple[Path | Run | tuple[Evidence, ...], ...]
+    sources: tuple[_File | Run | tuple[Evidence, ...], ...]
     last: frozenset[str]
     scorers: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
@@ -45,13 +46,33 @@ class Reranked:
         """Yield the evidence of every document; reads the files again.
 
         Raises:
+            InputError: a file is another than before.
             IntegrityError: a file is damaged or unfinished.
         """
         for source in self.sources:
             if isinstance(source, Run):
                 yield from (_of_score(row.query_id, row.doc_id, row.score) for row in source.rows())
+            elif isinstance(source, _File):
+                if _File.at(source.path) != source:
+                    raise InputError("has changed since it was opened", path=source.path, fix="begin again")
+                yield from open_evidence(source.path)[1]
             else:
-                yield from open_evidence(source)[1]
+                yield from source
+
+
+class _File(NamedTuple):
+    """An evidence file in a state; None: it is gone."""
+
+    path: Path
+    state: tuple[int, int, int] | None
+
+    @classmethod
+    def at(cls, path: Path) -> _File:
+        try:
+            status = path.stat()
+        except OSError:
+            return cls(path, None)
+        return cls(path, (status.st_ino, status.st_size, status.st_mtime_ns))
 
 
 def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: Notes) -> Reranked:
@@ -68,20 +89,21 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
     """
     if depth is not None and depth < 1:
         raise InputError("the rerank depth must be at least 1", got=depth)
-    opened: list[Path | Run | tuple[Evidence, ...]] = []
+    opened: list[_File | Run | tuple[Evidence, ...]] = []
     scorers: set[str] = set()
     last: set[str] = set()
     mixes: list[tuple[tuple[str, ...], str]] = []
     for source in _separate(sources):
         if isinstance(source, tuple) or (isinstance(source, str | Path) and _is_evidence(Path(source))):
             notes.add("evidence files, which the depth does not limit", place_of(source, ""), int(depth is not None))
+            file = None if isinstance(source, tuple) else _File.at(Path(source))
             header, records = open_evidence(source)
             check_complete(header, source)
             last.update(header.get("missing", ()))
             scorers |= {header["scorer"]} if "scorer" in header else set()
             parts, records = parts_in(header, records)
             mixes.append((parts, method_in(header)))
-            opened.append(tuple(records) if isinstance(source, tuple) else Path(source))
+            opened.append(tuple(records) if file is None else file)
         else:
             mixes.append(((), "minmax"))
             run = read_run(source, notes)
