@@ -13,7 +13,7 @@ from typing import Any
 from longrank.errors import InputError, LongRankError, MissingExtra, first_line
 from longrank.networks.dense import keep_few_kernels
 from longrank.networks.misfits import misfit
-from longrank.networks.model_files import Model
+from longrank.networks.model_files import Model, check_unchanged
 
 _NEURAL = ("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors", "accelerate")
 _DEVICES = ("cpu", "cuda", "mps", "xpu")
@@ -27,12 +27,13 @@ def loading(model: Model) -> Iterator[None]:
 
     Raises:
         MissingExtra: torch or transformers are not installed.
-        InputError: the library cannot load the model.
+        InputError: the library cannot load the model, or its files changed meanwhile.
     """
     keep_few_kernels()
     with quiet():
         try:
             yield
+            check_unchanged(model)
         except (LongRankError, MemoryError):
             raise
         except ModuleNotFoundError as error:

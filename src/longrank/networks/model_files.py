@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -58,12 +58,14 @@ class Model:
         fingerprint: identity of weights, tokenizer and settings: a digest of the files, independent of the folder's
             place; for a Hugging Face name ``name@commit``, which identifies the weights, and a digest of the other
             files, since a cache may hold only some of them.
+        states: state of each file before its digest was computed.
     """
 
     name: str
     path: Path
     network: Path
     fingerprint: str
+    states: Mapping[Path, tuple[int, int, int]] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Unconverted(InputError):
@@ -143,12 +145,25 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
         )
     for place in places:
         _check_weights(place, place is places[0], source)
-    files = _digests(folder, sorted({folder, *places}), known)
+    read = [path for place in sorted({folder, *places}) for path in place.iterdir() if _is_read(path, folder)]
+    states = {path: _state(path) for path in read}
+    files = {path.relative_to(folder).as_posix(): known.get(path) or sha256_of(path) for path in read}
     for changed, entry in sealed_files(folder, "model").items():
         if files.get(changed, entry["sha256"]) != entry["sha256"]:
             raise damaged(folder / changed)
     fingerprint = f"{prefix}sha256:{digest_of(files)[:16]}"
-    return Model(name, folder, places[0], fingerprint)
+    return Model(name, folder, places[0], fingerprint, states)
+
+
+def check_unchanged(model: Model) -> None:
+    """Check, after a library has read a model's files, that they are those of its fingerprint.
+
+    Raises:
+        InputError: a file is another by now.
+    """
+    for path, state in model.states.items():
+        if not path.is_file() or _state(path) != state:
+            raise InputError("changed while the model was loaded", path=path, fix="run the command again")
 
 
 def check_tokenizer(folder: Path) -> None:
@@ -232,10 +247,10 @@ def _check_weights(folder: Path, required: bool, source: str) -> None:
         raise Unconverted("holds no model.safetensors", source, path=folder)
 
 
-def _digests(root: Path, places: list[Path], known: Mapping[Path, str]) -> dict[str, str]:
-    return {
-        path.relative_to(root).as_posix(): known.get(path) or sha256_of(path)
-        for place in places
-        for path in place.iterdir()
-        if path.is_file() and path.suffix in SUFFIXES and path != root / MANIFEST
-    }
+def _is_read(path: Path, root: Path) -> bool:
+    return path.is_file() and path.suffix in SUFFIXES and path != root / MANIFEST
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns

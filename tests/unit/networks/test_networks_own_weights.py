@@ -1,7 +1,8 @@
-"""A loaded network keeps its weights while its files are overwritten in place."""
+"""A loaded network is of the files of its fingerprint, and keeps its weights while they are overwritten in place."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from late_models import save_colbert
+from longrank.errors import InputError
 from longrank.networks.learned_sparse import SparseModel
 from longrank.networks.model_files import find_model
 from longrank.scoring.bi_encoder import BiEncoder
@@ -70,3 +72,12 @@ def test_scores_stay_while_the_file_is_overwritten(tmp_path: Path) -> None:
         stream.write(b"?" * weights.stat().st_size)
     (after,) = scorer.score([asked])
     np.testing.assert_array_equal(before.scores, after.scores)
+
+
+def test_files_that_are_replaced_after_their_digest_was_computed_are_refused(tmp_path: Path) -> None:
+    folder = save_cross_encoder(tmp_path / "model")
+    model = find_model(str(folder))
+    Path(shutil.copy(folder / "model.safetensors", tmp_path / "new")).replace(folder / "model.safetensors")
+    with pytest.raises(InputError, match=r"model.safetensors: changed while the model was loaded"):
+        CrossEncoder(model)
+    CrossEncoder(find_model(str(folder)))
