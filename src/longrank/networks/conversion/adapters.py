@@ -36,10 +36,19 @@ _READ = (
         "fan_in_fan_out",
         "use_rslora",
     ),
-    *("use_dora", "rank_pattern", "alpha_pattern", "layers_to_transform", "layers_pattern", "task_type", "peft_type"),
+    *(
+        "init_lora_weights",
+        "use_dora",
+        "rank_pattern",
+        "alpha_pattern",
+        "layers_to_transform",
+        "layers_pattern",
+        "task_type",
+        "peft_type",
+    ),
 )
 _WITHOUT_EFFECT = (
-    *("auto_mapping", "base_model_name_or_path", "revision", "inference_mode", "init_lora_weights", "lora_dropout"),
+    *("auto_mapping", "base_model_name_or_path", "revision", "inference_mode", "lora_dropout"),
     *("peft_version", "loftq_config", "megatron_core", "eva_config", "corda_config", "runtime_config"),
     *("ensure_weight_tying", "qalora_group_size"),
 )
@@ -47,6 +56,11 @@ _WITHOUT_EFFECT = (
 
 `revision` is part of the base model's name here; `megatron_core` has a default and no effect alone.
 """
+
+_BEGINNINGS = (None, True, False, "true", "false", "gaussian", "eva", "orthogonal")
+"""Values of `init_lora_weights` that set A and B alone, before the training."""
+_CHANGING_BASES = ("pissa", "olora")
+"""Values that change the base weights, too: peft computes the same change again, from the base weights alone."""
 
 
 def read_adapter(source: Source, head: str | None) -> Checkpoint:
@@ -125,7 +139,13 @@ def _checked(settings: dict[str, Any], source: Source) -> dict[str, Any]:
     other = sorted(name for name, value in settings.items() if value and name not in (*_READ, *_WITHOUT_EFFECT))
     if other:
         raise InputError("a setting of the adapter is not supported", path=path, got=other[0])
-    return {name: value for name, value in settings.items() if name in _READ}
+    beginning = settings.get("init_lora_weights")
+    if beginning not in (*_BEGINNINGS, *_CHANGING_BASES):
+        fix = "save it by peft's path_initial_model_for_weight_conversion, as an adapter of the original base model"
+        what = "the beginning of the training changed the base weights (init_lora_weights)"
+        raise InputError(what, path=path, got=beginning, fix=fix)
+    kept = {} if beginning in _CHANGING_BASES else {"init_lora_weights": True}
+    return {name: value for name, value in settings.items() if name in _READ} | kept
 
 
 def _is_saved(name: str, tensors: Collection[str]) -> bool:
