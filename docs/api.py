@@ -77,6 +77,7 @@ def _parameter(one: inspect.Parameter) -> str:
 
 
 def _annotation(annotation: Any) -> str:
+    annotation = getattr(annotation, "__forward_arg__", annotation)  # of a named tuple, before Python 3.14
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     return re.sub(r"\b(?:[a-z_]+\.)+([A-Z])", r"\1", text)
 

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import typer
 
 from longrank.config import defaults_of
+from longrank.formats.parsed import PARSERS
 from longrank.retrieval import similarity_options
 from longrank.scoring import scorer_class
 
@@ -101,6 +103,8 @@ def _first_comment(folder: str, name: str) -> str:
 
 
 def _about(entry: object) -> str:
+    if isinstance(entry, partial):  # the reader of a format whose parser runs in a child process
+        entry = PARSERS[entry.args[0]].function
     if isinstance(entry, str) and ":" in entry:
         module, _, attribute = entry.partition(":")
         entry = getattr(import_module(module), attribute)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import shlex
 import sys
@@ -90,6 +91,7 @@ def test_the_settings_of_search_engines_are_accepted(settings: str, engine: str,
 
 
 @pytest.mark.neural
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # of the client, told by Python 3.13 and later
 def test_the_settings_of_qdrant_find_the_nearest_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     qdrant_client = pytest.importorskip("qdrant_client", reason="needs the extra qdrant")
     from qdrant_client import models
@@ -107,6 +109,7 @@ def test_the_settings_of_qdrant_find_the_nearest_text(folder: Path, capsys: pyte
         payload = {"doc_id": f"page-{number}", "title": title, "text": body}
         client.upsert("pages", [models.PointStruct(id=number, vector=vector, payload=payload)])
     client.close()
+    gc.collect()
     (folder / "pages.toml").write_text(QDRANT)
     assert main(["search", "qdrant:pages.toml", "lamps at the sea in mist", "--pipeline", "bm25", "-k", "1"]) == 0
     assert "[page-2]" in capsys.readouterr().out

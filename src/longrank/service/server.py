@@ -12,7 +12,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from types import FrameType
@@ -26,6 +26,8 @@ from longrank.service.head import MAX_HEAD_BYTES
 from longrank.service.listening import allow_open_files, bind, url_of
 from longrank.service.settings import ServiceSettings
 from longrank.service.transport import Transport
+
+_LOOK = 0.1  # seconds between two looks for a second signal
 
 
 async def _nothing() -> None:
@@ -126,11 +128,21 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Complete the requests in flight, then stop the application's workers."""
         until = time.monotonic() + self._drain
-        await super().shutdown(sockets)
+        await self._until_forced(super().shutdown(sockets))
         self.cut_short = bool(self.server_state.tasks)  # the event loop's end cancels them
         if not self.cut_short:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._close(), until - time.monotonic())
+
+    async def _until_forced(self, ending: Coroutine[Any, Any, None]) -> None:
+        """Wait for an end, but after a second signal for no connection, as uvicorn does with Python 3.12 and later."""
+        task = asyncio.ensure_future(ending)
+        while not task.done() and not self.force_exit:
+            await asyncio.wait({task}, timeout=_LOOK)
+        if not task.done():
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
     def _load_in(self, loop: asyncio.AbstractEventLoop) -> None:
         """Load the models, in a thread."""
