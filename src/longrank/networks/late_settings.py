@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from longrank.errors import InputError
 from longrank.networks.checks import read_json
-from longrank.networks.model_files import Model
+from longrank.networks.model_files import Model, modules_of
 from longrank.small_files import CONFIG, read_small
 from longrank.types import Notes
 
@@ -60,7 +60,7 @@ class LateSettings(NamedTuple):
 
 def is_late(folder: Path) -> bool:
     """Tell whether a folder that names modules is a late-interaction model's."""
-    return any(kind == "MultiVectorMask" for kind, _ in _modules(folder)) or _is_pylate(folder)
+    return any(kind == "MultiVectorMask" for kind, _ in modules_of(folder)) or _is_pylate(folder)
 
 
 def read_late_settings(model: Model, notes: Notes) -> LateSettings:
@@ -113,7 +113,7 @@ def _of_metadata(model: Model, notes: Notes) -> LateSettings:
 
 
 def _of_modules(model: Model) -> LateSettings:
-    modules = _modules(model.path)
+    modules = modules_of(model.path)
     kinds = [kind for kind, _ in modules]
     if kinds[:2] != ["Transformer", "Dense"] or not is_late(model.path):
         raise InputError("is no late-interaction model", path=model.path, got=", ".join(kinds) or None, fix=_FIX)
@@ -157,13 +157,6 @@ def _expansion(top: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, A
 def _prompt(top: Mapping[str, Any], name: str) -> str:
     marker, prompt = top.get(f"{name}_prefix") or "", (top.get("prompts") or {}).get(name) or ""
     return str(marker) + str(prompt).removeprefix(marker)
-
-
-def _modules(folder: Path) -> list[tuple[str, Path]]:
-    """Return the class and the folder of each module of modules.json; `find_model` has checked the file."""
-    path = folder / "modules.json"
-    entries = json.loads(read_small(path, CONFIG, "a model's settings")) if path.is_file() else []
-    return [(str(entry["type"]).rpartition(".")[2], folder / entry["path"]) for entry in entries]
 
 
 def _is_pylate(folder: Path) -> bool:

@@ -166,6 +166,13 @@ def check_unchanged(model: Model) -> None:
             raise InputError("changed while the model was loaded", path=path, fix="run the command again")
 
 
+def modules_of(folder: Path) -> list[tuple[str, Path]]:
+    """Return the class and the folder of each module of modules.json; `find_model` has checked the file."""
+    path = folder / "modules.json"
+    entries = json.loads(read_small(path, CONFIG, "a model's settings")) if path.is_file() else []
+    return [(str(entry["type"]).rpartition(".")[2], folder / entry["path"]) for entry in entries]
+
+
 def check_tokenizer(folder: Path) -> None:
     """Refuse a tokenizer whose class is no name, or whose regular expressions could take exponential time.
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from longrank.config import check_at_least, suggestion
 from longrank.errors import InputError
 from longrank.networks.acceleration import check_dtype, to_bf16
-from longrank.networks.checks import check_weights
+from longrank.networks.checks import check_weights, read_json
 from longrank.networks.dense import use_onednn
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, OffsetTokenizer, count_cut_queries
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
-from longrank.networks.model_files import Model
+from longrank.networks.model_files import Model, modules_of
 from longrank.networks.padding import check_padding
 from longrank.networks.pretrained import load_pretrained
 from longrank.protocols import PassageScores, ScoringTask
@@ -63,7 +63,8 @@ class PromptedScorer(ABC):
         notes: counts cut queries.
 
     Raises:
-        InputError: the model cannot be loaded, a word is not one token, or an option is out of range.
+        InputError: the model cannot be loaded, a word is not one token or not that of the model's files, or an option
+            is out of range.
         MissingExtra: torch or transformers are not installed.
     """
 
@@ -112,7 +113,9 @@ class PromptedScorer(ABC):
         raw = self._feeder.tokenizer
         self._packer = PromptPacker(raw, chosen.template, self.max_tokens, max_query_tokens)
         self.offset_tokenizer = OffsetTokenizer(raw, self._packer.passage_room)
-        _keep_answers(self._network, _tokens_of(model, raw, tokenizer.unk_token_id, words), dtype)
+        tokens = _tokens_of(model, raw, tokenizer.unk_token_id, words)
+        self._check_stated(raw, tokens, chosen=positive is not None and negative is not None)
+        _keep_answers(self._network, tokens, dtype)
         self.fingerprint = (
             f"{self.name} {model.fingerprint} prompt={chosen.template!r} words={'/'.join(words)} score={self.unit} "
             f"max_tokens={self.max_tokens} max_query_tokens={max_query_tokens} batch_tokens={batch_tokens} "
@@ -125,6 +128,24 @@ class PromptedScorer(ABC):
         self.check(network)
         check_padding(self.model, network, tokenizer, partial(self._answer, network), "a")
         return network.to(choose_device(device)), tokenizer
+
+    def _check_stated(self, raw: Any, tokens: Sequence[int], *, chosen: bool) -> None:
+        """Compare the words, [not relevant, relevant], with those in the files of sentence-transformers' CrossEncoder.
+
+        Raises:
+            InputError: they are others, and the words were not chosen by options.
+        """
+        for path in (place / "config.json" for kind, place in modules_of(self.model.path) if kind == "LogitScore"):
+            settings = read_json(path)
+            stated = [settings.get("false_token_id"), settings.get("true_token_id")]
+            if all(known in (None, token) for known, token in zip(stated, tokens, strict=True)):
+                continue
+            words = " and ".join(repr(raw.id_to_token(n)) for n in stated[::-1] if isinstance(n, int))
+            what = f"the words for relevant and not relevant in the model's files are {words}"
+            if not chosen:
+                fix = "set the options positive and negative to them, and prompt to the text of the model's card"
+                raise InputError(what, path=path, fix=fix)
+            self._notes.say(f"{what}, and others were chosen")
 
     @abstractmethod
     def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

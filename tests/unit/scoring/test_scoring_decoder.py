@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from longrank.errors import InputError
 from longrank.networks.acceleration import multiplies_bf16
 from longrank.networks.model_files import find_model
 from longrank.scoring.decoder import PROMPTS, Decoder
+from longrank.types import Notes
 from tiny_language_models import SHORT_PROMPT, save_decoder
 from tiny_models import task
 
@@ -125,3 +127,25 @@ def test_a_word_of_several_tokens_is_refused(folders: dict[str, Path]) -> None:
 def test_an_empty_word_is_refused(folders: dict[str, Path]) -> None:
     with pytest.raises(InputError, match="'' is not one token"):
         scorer(folders["Qwen2"], positive="")
+
+
+def test_words_other_than_those_in_the_files_of_sentence_transformers_are_chosen_by_options_only(
+    tmp_path: Path,
+) -> None:
+    from sentence_transformers import CrossEncoder
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.cross_encoder.modules import LogitScore
+    from transformers import AutoTokenizer
+
+    base = save_decoder(tmp_path / "base", "Qwen2", max_tokens=400)
+    ids = AutoTokenizer.from_pretrained(base).convert_tokens_to_ids
+    reader = Transformer(str(base), transformer_task="text-generation")
+    for true, false, said in (("yes", "no", False), ("yes", None, False), ("true", "false", True), ("no", "yes", True)):
+        answer = LogitScore(true_token_id=ids(true), false_token_id=None if false is None else ids(false))
+        folder = tmp_path / f"{true}-{false}"
+        CrossEncoder(modules=[reader, answer]).save_pretrained(str(folder))
+        notes = Notes()
+        with pytest.raises(InputError, match=f"in the model's files are '{true}' and") if said else nullcontext():
+            scorer(folder)
+        scorer(folder, positive="yes", negative="no", notes=notes)
+        assert any("others were chosen" in line for line in notes.lines()) == said
