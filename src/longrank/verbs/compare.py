@@ -15,6 +15,7 @@ from longrank.config import check_at_least, lookup
 from longrank.errors import InputError
 from longrank.formats.evidence import MIX, PARTS, evidence_header, open_evidence, read_evidence
 from longrank.index import Index
+from longrank.index.languages import digest_of_queries
 from longrank.networks.model_files import find_model
 from longrank.ranking.comparing import by_lists, by_pairs, windows
 from longrank.ranking.evidence_blocks import Block, collect_evidence
@@ -71,15 +72,16 @@ def compare(
         format: query format, if it cannot be detected.
         field: topic field that is the query.
         tag: tag of the new run.
-        notes: counts malformed answers, cut passages and documents without evidence.
+        notes: counts malformed answers, cut passages and documents without evidence; says if the evidence may be of
+            other queries.
         progress: called with the number of queries just done.
 
     Returns:
         The run: compared documents first, by wins (``pairs``) or place (``lists``); the others follow in their order.
 
     Raises:
-        InputError: no query in common, an unknown method, a value out of range, a model that cannot be loaded, or an
-            evidence file of other settings.
+        InputError: no query in common, evidence of another index or of other queries, an unknown method, a value out of
+            range, a model that cannot be loaded, or an output evidence file of other settings.
         MissingExtra: torch or transformers is not installed.
         IntegrityError: files of the index, the model or the evidence are damaged.
 
@@ -95,7 +97,7 @@ def compare(
     if not common:
         raise InputError("none of the queries occurs in the run", about=("queries", "run"))
     wanted = {query_id: {row.doc_id for row in first_stage[query_id][:depth]} for query_id in common}
-    header, known = _evidence_of(evidence, wanted, index)
+    header, known = _evidence_of(evidence, wanted, texts, index, notes)
     loaded = lookup(_METHODS, method, "method of comparison")(model, device, notes, window, step)
     compared = _Compared([texts[query_id] for query_id in common], first_stage, known, depth)
     with TemporaryDirectory() as folder:
@@ -159,7 +161,7 @@ class _Compared(NamedTuple):
             unit=str(read.get("unit", "score")),
             scorer=fingerprint,
             collection=index.digest,
-            queries=digest_of([[query.query_id, query.text] for query in self.queries]),
+            queries=digest_of_queries(self.queries, index.options),
             n_queries=len(self.queries),
             candidates=digest_of(candidates),
             options={"depth": self.depth, **{key: read[key] for key in (PARTS, MIX) if key in read}},
@@ -174,21 +176,41 @@ class _Compared(NamedTuple):
 
 
 def _evidence_of(
-    evidence: Any, wanted: Mapping[str, set[str]], index: Index
+    evidence: Any, wanted: Mapping[str, set[str]], queries: Mapping[str, Query], index: Index, notes: Notes
 ) -> tuple[Mapping[str, Any], dict[str, dict[str, Evidence]]]:
     """Return the header, and the evidence of the wanted documents by query and document.
 
     Raises:
-        InputError: the evidence is of another index, so its offsets do not fit.
+        InputError: the evidence is of another index, so its offsets do not fit, or of other queries.
     """
     header, documents = open_evidence(evidence)
     if header.get("collection", index.digest) != index.digest:
         raise InputError("the evidence is of another index", about=("evidence",), fix="rerank the run on this index")
     known: dict[str, dict[str, Evidence]] = {}
+    query_ids: dict[str, None] = {}
     for document in _with_parts(documents, PARTS in header):
+        query_ids[document.query_id] = None
         if document.doc_id in wanted.get(document.query_id, ()):
             known.setdefault(document.query_id, {})[document.doc_id] = document
+    _check_queries(header, [queries[query_id] for query_id in query_ids if query_id in queries], index, notes)
     return header, known
+
+
+def _check_queries(header: Mapping[str, Any], queries: Sequence[Query], index: Index, notes: Notes) -> None:
+    """Refuse evidence of other queries under the same ids; note it where the header cannot tell.
+
+    Args:
+        header: of the evidence.
+        queries: those whose documents the evidence has, in its order.
+        index: an index of several languages adds the queries' languages to their digest, and these are not known here.
+        notes: see above.
+    """
+    if header.get("queries", digest := digest_of_queries(queries, index.options)) == digest:
+        return
+    if len(queries) == header.get("n_queries") and not index.options.analyzer_field:
+        fix = "give the queries, and the `field`, that the run was reranked with"
+        raise InputError("the evidence is of other queries", about=("evidence", "queries"), fix=fix)
+    notes.say("the evidence is of other queries, or of more than these: they are matched by their ids")
 
 
 def _with_parts(documents: Iterable[Evidence], named: bool) -> Iterator[Evidence]:

@@ -176,3 +176,43 @@ def test_an_interrupted_comparison_resumes_to_the_same_bytes(tmp_path: Path) -> 
         writer.commit()
     with pytest.raises(InputError, match="was begun with other candidates"):
         compare(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, None),
+        ({"another": "river"}, None),  # a query that the run lacks
+        ({"first": "king moon"}, "refused"),
+        ({"first": "king moon", "last": None}, "noted"),  # the digest is of both
+        ({"last": None}, "noted"),
+    ],
+)
+def test_evidence_of_other_queries_is_refused(changed: dict[str, str | None], said: str | None, tmp_path: Path) -> None:
+    """Its best passages would be compared as those of the new queries. No model is loaded before."""
+    import longrank
+
+    index = longrank.Index.build([("a", "river bank water"), ("b", "king moon river")], tmp_path / "index")
+    queries = {"first": "river water", "last": "moon"}
+    evidence = tmp_path / "run.evidence"
+    run = longrank.rerank(index, queries, longrank.retrieve(index, queries), pipeline="lexical", evidence=evidence)
+    others = {query_id: text for query_id, text in {**queries, **changed}.items() if text is not None}
+    notes = Notes()
+    reason = "run.evidence: the evidence is of other queries" if said == "refused" else "no such model folder"
+    with pytest.raises(InputError, match=reason):
+        longrank.compare(index, others, run, evidence, model="./none", notes=notes)
+    assert any("is of other queries, or of more" in line for line in notes.lines()) is (said == "noted")
+
+
+def test_evidence_of_an_index_of_several_languages_is_compared(tmp_path: Path) -> None:
+    """Its digest of the queries is also of their languages, which `compare` does not know."""
+    import longrank
+
+    documents = [longrank.Document("a", "", "river bank", metadata={"lang": "en"})]
+    index = longrank.Index.build(documents, tmp_path / "index", analyzer_field="lang")
+    queries, evidence, notes = {"1": "river"}, tmp_path / "evidence", Notes()
+    run = longrank.retrieve(index, queries, lang="en")
+    longrank.rerank(index, queries, run, pipeline="lexical", lang="en", evidence=evidence)
+    with pytest.raises(InputError, match="no such model folder"):
+        longrank.compare(index, queries, run, evidence, model="./none", notes=notes)
+    assert any("is of other queries, or of more" in line for line in notes.lines())
