@@ -3,6 +3,7 @@
 A document's queries are those of its passages, in their order. The file appears when all lines are there. Until then,
 ``FILE.unfinished`` beside it is a journal with a record per document and a mark after each block; work resumes after
 the last mark. Blocks and batches depend on the documents and settings alone, so interruptions never change a byte.
+Each document is compared with the first reading before its queries are predicted, so the journal has no others.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from tempfile import TemporaryFile, gettempdir
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from longrank.collections import read_documents
-from longrank.collections.databases import is_address
+from longrank.collections.databases import is_address, shown_source
 from longrank.errors import InputError
 from longrank.expansion.decoding import TextKey
 from longrank.expansion.predictor import Prediction, QueryPredictor
@@ -26,10 +29,12 @@ from longrank.formats.expansions import expansion_line
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.storage import MANIFEST, Journal, atomic_write, read_journal
+from longrank.storage.files import writing
 from longrank.storage.remote import address_of
 from longrank.storage.workplace import working_on
 from longrank.types import Document, Notes
 
+_DIGEST = 8  # bytes
 _BLOCK = 64  # passages, about; an interruption loses the queries of at most one block
 _NO_TEXT = "documents without text, for which nothing is predicted"
 
@@ -47,10 +52,12 @@ class Documents(NamedTuple):
     digest: str
 
 
-def open_documents(source: Any, options: CorpusOptions | None, notes: Notes) -> Documents:
+@contextmanager
+def open_documents(source: Any, options: CorpusOptions | None, notes: Notes) -> Iterator[Documents]:
     """Open the documents of an index, or of a source as `longrank.collections.read_documents` takes it.
 
-    Other sources than an index are read once to count and digest their documents.
+    Other sources than an index are read once to count and digest their documents. A later reading that meets other
+    documents raises an InputError at the first of them. A digest of each document is kept in a temporary file.
 
     Args:
         source: an index or its folder; or files, folders, databases, ``irds:ID`` or documents in memory.
@@ -60,6 +67,7 @@ def open_documents(source: Any, options: CorpusOptions | None, notes: Notes) -> 
     Raises:
         InputError: a fault of the source, no document, or options for an index.
         IntegrityError: the index is damaged.
+        LongRankError: no space for the temporary file.
     """
     place = isinstance(source, str | Path) and not is_address(str(source))
     if address_of(source) or (place and (Path(source) / MANIFEST).is_file()):
@@ -69,15 +77,51 @@ def open_documents(source: Any, options: CorpusOptions | None, notes: Notes) -> 
             raise InputError("format and fields are for documents, not for an index", path=source.place)
         if not source.n_docs:
             raise InputError("holds no document", path=source.place)
-        return Documents(lambda: iter(source), source.n_docs, source.digest)
+        yield Documents(lambda: iter(source), source.n_docs, source.digest)
+        return
     source = list(source) if isinstance(source, Iterator) else source
+    shown = shown_source(str(source)) if isinstance(source, str | Path) else None
     digest, n_documents = hashlib.sha256(), 0
-    for document in read_documents(source, options, notes):
-        headings = [document.headings] if document.headings else []  # work begun by earlier versions goes on
-        parts = [document.doc_id, document.title, document.text, document.passages, *headings]
-        digest.update(json.dumps(parts).encode())
-        n_documents += 1
-    return Documents(lambda: read_documents(source, options), n_documents, digest.hexdigest())
+    with TemporaryFile() as digests:
+        for document in read_documents(source, options, notes):
+            content = _content(document)
+            digest.update(content)
+            with writing(Path(gettempdir())):
+                digests.write(_short_digest(content))
+            n_documents += 1
+        unchanged = partial(_unchanged, digests=digests, shown=shown)
+        yield Documents(lambda: unchanged(read_documents(source, options)), n_documents, digest.hexdigest())
+
+
+def _content(document: Document) -> bytes:
+    """Return all of a document that its queries depend on."""
+    headings = [document.headings] if document.headings else []  # work begun by earlier versions goes on
+    return json.dumps([document.doc_id, document.title, document.text, document.passages, *headings]).encode()
+
+
+def _short_digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST).digest()
+
+
+def _unchanged(documents: Iterable[Document], digests: BinaryIO, shown: str | None) -> Iterator[Document]:
+    """Yield documents that are those of the first reading, whose digests are given.
+
+    Raises:
+        InputError: other documents, fewer or more.
+    """
+    digests.seek(0)
+    for document in documents:
+        if digests.read(_DIGEST) != _short_digest(_content(document)):
+            raise _changed(shown, document.doc_id)
+        yield document
+    if digests.read(1):
+        raise _changed(shown, None)
+
+
+def _changed(shown: str | None, doc_id: str | None) -> InputError:
+    """Return the error of documents that are not those of the first reading; `doc_id`: the first of them, if any."""
+    fix = "index them, and expand the index: an open index does not change"
+    return InputError("the documents have changed since the first reading", path=shown, got=doc_id, fix=fix)
 
 
 def expand(
@@ -105,8 +149,8 @@ def expand(
         The number of queries in the file.
 
     Raises:
-        InputError: an unfinished file of other settings, documents or another model; another process writes the same
-            file, or it cannot be written.
+        InputError: an unfinished file of other settings, documents or another model; documents that have changed since
+            they were opened; another process writes the same file, or it cannot be written.
         LongRankError: there is no memory for a single passage, or no space for the file.
     """
     unfinished = output.with_name(output.name + ".unfinished")

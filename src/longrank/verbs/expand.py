@@ -81,8 +81,8 @@ def expand(
         progress: called with the number of documents just done, and of all documents.
 
     Raises:
-        InputError: a fault of the documents, a value out of range, a model that cannot be loaded, or an unfinished
-            file of other settings.
+        InputError: a fault of the documents, documents that change meanwhile, a value out of range, a model that
+            cannot be loaded, or an unfinished file of other settings.
         MissingExtra: the model's libraries are not installed.
         LongRankError: out of memory, or no space for the file.
 
@@ -97,15 +97,17 @@ def expand(
     predicting = Predicting(model, decoding, options)
     predictor = predicting.open(notes)
     reading = Reading(preset, assignments, predictor.offset_tokenizer)
-    collection = open_documents(documents, corpus, notes)
-    n_documents = collection.n_documents
-
-    def advance(n_done: int) -> None:
-        if progress is not None:
-            progress(n_done, n_documents)
-
     spread = EngineOptions(engine, workers, resources)
-    with spread.open() if spread.given else nullcontext() as opened:
+    with (
+        open_documents(documents, corpus, notes) as collection,
+        spread.open() if spread.given else nullcontext() as opened,
+    ):
+        n_documents = collection.n_documents
+
+        def advance(n_done: int) -> None:
+            if progress is not None:
+                progress(n_done, n_documents)
+
         by_engine = None
         if opened is not None:
             worker = replace(predicting, threads=opened.threads, fingerprint=predictor.fingerprint)

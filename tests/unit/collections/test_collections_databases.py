@@ -175,7 +175,8 @@ def test_a_long_query_of_several_lines_is_read_recorded_and_shown_on_one_line(
     assert main(["index", "--update", "--dry-run", folder]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("changed\tsqlite:///")
-    assert open_documents(source(database, long), None, Notes()).n_documents == 2
+    with open_documents(source(database, long), None, Notes()) as documents:
+        assert documents.n_documents == 2
 
 
 def test_rows_are_added_to_an_index(database: Path, tmp_path: Path) -> None:

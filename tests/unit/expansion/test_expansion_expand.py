@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from longrank.expansion.expand import Documents, expand, open_documents
 from longrank.expansion.predictor import Prediction
 from longrank.expansion.reading import Reading
 from longrank.index import Index, index_files
+from longrank.storage import read_journal
 from longrank.types import Document, Notes
 from power_cuts import PowerCuts
 
@@ -56,15 +58,16 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def opened(source: Path) -> Documents:
-    return open_documents(str(source), None, Notes())
+def opened(source: object) -> AbstractContextManager[Documents]:
+    return open_documents(source, None, Notes())
 
 
 def expanded(
     source: Path, output: Path, predictor: Echo | None = None, preset: str = "doct5query", **options: object
 ) -> tuple[bytes, list[str]]:
     notes, reading = Notes(), Reading(preset, ())
-    expand(opened(source), predictor or Echo(), reading, output, notes=notes, **options)  # type: ignore[arg-type]
+    with opened(str(source)) as collection:
+        expand(collection, predictor or Echo(), reading, output, notes=notes, **options)  # type: ignore[arg-type]
     return output.read_bytes(), notes.lines()
 
 
@@ -118,7 +121,8 @@ def test_a_kill_at_any_byte_costs_no_byte(source: Path, tmp_path: Path) -> None:
 def test_documents_with_other_headings_are_other_documents() -> None:
     one = Document("d", "T", "One two. Head three.", headings=((9, 13, 1),))
     other = replace(one, headings=())
-    assert open_documents([one], None, Notes()).digest != open_documents([other], None, Notes()).digest
+    with opened([one]) as first, opened([other]) as second:
+        assert first.digest != second.digest
 
 
 def test_what_was_begun_with_other_settings_is_refused_by_name(source: Path, tmp_path: Path) -> None:
@@ -134,6 +138,55 @@ def test_what_was_begun_with_other_settings_is_refused_by_name(source: Path, tmp
     source.write_text(source.read_text().replace("Sentence 3 1", "Sentence 3 one"))
     with pytest.raises(InputError, match="was begun with other documents"):
         expanded(source, output)
+
+
+def _changed(path: Path) -> None:
+    path.write_text(path.read_text().replace("Sentence 7 1 ", "Sentence 7 one "))
+
+
+def _fewer(path: Path) -> None:
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+
+
+def _more(path: Path) -> None:
+    path.write_text(path.read_text() + json.dumps({"doc_id": "d9", "text": "One more."}) + "\n")
+
+
+def _in_another_order(path: Path) -> None:
+    path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+
+
+@pytest.mark.parametrize(
+    ("change", "doc_id"), [(_changed, "'d7'"), (_fewer, None), (_more, "'d9'"), (_in_another_order, "'d8'")]
+)
+def test_documents_that_change_between_the_two_readings_are_refused(
+    change: Callable[[Path], None], doc_id: str | None, tmp_path: Path
+) -> None:
+    """Neither the file nor the journal gets queries of other documents; the old documents go on to the same bytes."""
+    folder, output, journal = tmp_path / "docs", tmp_path / "o.jsonl", tmp_path / "o.jsonl.unfinished"
+    folder.mkdir()
+    for name, documents in (("a", DOCUMENTS[:6]), ("b", DOCUMENTS[6:])):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in documents))
+    expected, last = expanded(folder, tmp_path / "whole.jsonl"), folder / "b.jsonl"
+    old = last.read_text()
+
+    def interfere(n_done: int) -> None:
+        if n_done and last.read_text() == old:
+            change(last)
+
+    got = f" \\(got {doc_id}\\)" if doc_id else ""
+    with pytest.raises(InputError, match=rf"docs: the documents have changed since the first reading{got}; index them"):
+        expanded(folder, output, progress=interfere)
+    assert not output.exists()
+    kept = [(record["doc_id"], record["queries"]) for record in map(json.loads, read_journal(journal))]
+    whole = [(line["doc_id"], line["queries"]) for line in map(json.loads, expected[0].decode().splitlines())]
+    assert kept and kept == whole[: len(kept)]
+    with pytest.raises(InputError, match="was begun with other documents"):
+        expanded(folder, output)
+    last.write_text(old)
+    again = Echo()
+    assert expanded(folder, output, again) == expected
+    assert again.calls < 4  # blocks of the first call are kept
 
 
 def test_an_index_and_its_source_give_the_same_file(source: Path, tmp_path: Path) -> None:
@@ -155,10 +208,10 @@ def test_files_of_two_models_are_united_by_the_index(source: Path, tmp_path: Pat
 
 def test_a_source_without_documents_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("\n")
-    with pytest.raises(InputError, match="holds no document"):
-        opened(tmp_path / "none.jsonl")
-    with pytest.raises(InputError, match="gone"):
-        opened(tmp_path / "gone")
+    with pytest.raises(InputError, match="holds no document"), opened(str(tmp_path / "none.jsonl")):
+        pass
+    with pytest.raises(InputError, match="gone"), opened(str(tmp_path / "gone")):
+        pass
 
 
 def test_predictions_after_a_power_cut_end_with_the_same_bytes(source: Path, cuts: PowerCuts) -> None:
