@@ -47,6 +47,8 @@ class Hub:
 
         self.calls: list[tuple[str, Any]] = []
         self.uploaded: dict[str, bytes] = {}
+        self.files: list[str] = [".gitattributes"]
+        self.deleted: list[str] | None = None
         real, hub = huggingface_hub.HfApi, self
 
         class Client:
@@ -57,9 +59,14 @@ class Hub:
                 inspect.signature(real.create_repo).bind(self, *args, **kwargs)
                 hub.calls.append(("create_repo", (*args, kwargs)))
 
+            def list_repo_files(self, *args: Any, **kwargs: Any) -> list[str]:
+                inspect.signature(real.list_repo_files).bind(self, *args, **kwargs)
+                return hub.files
+
             def upload_folder(self, **kwargs: Any) -> Any:
                 inspect.signature(real.upload_folder).bind(self, **kwargs)
                 hub.calls.append(("upload_folder", kwargs["repo_id"]))
+                hub.deleted = kwargs["delete_patterns"]
                 root = Path(kwargs["folder_path"])
                 hub.uploaded = {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
                 return SimpleNamespace(commit_url="https://hub.test/commit/1")
@@ -88,6 +95,28 @@ def test_the_model_and_its_card_are_uploaded_with_the_token_and_the_folder_stays
     assert "license: mit" in card
     said = "".join(capsys.readouterr())
     assert "https://hub.test/commit/1" in said and "hf_secret" not in said + card
+
+
+def test_files_of_an_earlier_model_in_the_repository_are_refused_or_deleted(
+    training: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Libraries would read a mixture of both models."""
+    hub, command = Hub(monkeypatch), ["publish", str(training), "--repo", "me/tiny"]
+    hub.files += [*contents(training / "model"), "README.md", "LICENSE.txt", "figure.png"]
+    assert main(command) == 0
+    assert hub.deleted is None
+    hub.files += ["model-00001-of-00002.safetensors", "2_Dense/config.json", "a[1].json"]
+    hub.calls.clear()
+    capsys.readouterr()
+    assert main(command) == 2
+    assert "upload_folder" not in dict(hub.calls)
+    assert (
+        "me/tiny: the repository has files of another model, which would stay beside this one "
+        "(got '2_Dense/config.json, a[1].json, model-00001-of-00002.safetensors'); --replace deletes them"
+    ) in capsys.readouterr().err
+    assert main([*command, "--replace"]) == 0
+    assert hub.deleted == ["2_Dense/config.json", "a[[]1].json", "model-00001-of-00002.safetensors"]
+    assert main([*command, "--replace", "--dry-run"]) == 0
 
 
 def test_a_dry_run_prints_the_card_and_every_file_and_asks_the_hub_for_nothing(

@@ -24,6 +24,9 @@ def publish(
         str | None, typer.Option("--license", help="Licence of the model, as the hub names it: apache-2.0, mit, ...")
     ] = None,
     private: Annotated[bool, typer.Option("--private", help="Hide a new repository from others.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Delete files of an earlier model in the repository that FOLDER lacks.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check the model, list its files and print its card; upload nothing.")
     ] = False,
@@ -40,7 +43,9 @@ def publish(
     from longrank.verbs.publish import publish as publish_model
 
     notes, token = Notes(), os.environ.get(_TOKEN) or None
-    published = publish_model(folder, repo, licence=licence, private=private, token=token, dry_run=dry_run, notes=notes)
+    published = publish_model(
+        folder, repo, licence=licence, private=private, token=token, replace=replace, dry_run=dry_run, notes=notes
+    )
     for name, size in published.sizes.items():
         console.note(f"{size:12,} bytes  {name}")
     console.show_notes(notes)

@@ -237,12 +237,17 @@ def _routed(folder: Path, modules: list[tuple[str, str]]) -> list[tuple[str, str
 
 def _check_weights(folder: Path, required: bool, source: str) -> None:
     """Check the weights: model.safetensors, or the shards that its index names; `source`: the model."""
-    files = [folder / "model.safetensors"] if (folder / "model.safetensors").is_file() else []
+    single = folder / "model.safetensors"
+    files = [single] if single.is_file() else []
     if (folder / "model.safetensors.index.json").is_file():
         shards = read_json(folder / "model.safetensors.index.json").get("weight_map")
         for shard in sorted({str(name) for name in shards.values()} if isinstance(shards, dict) else []):
             if Path(shard).name != shard or not shard.endswith(".safetensors") or not (folder / shard).is_file():
                 raise InputError("the model lacks a shard of its weights", path=folder, got=shard)
+            if single.is_file() and shard != single.name:
+                what = "holds two models' weights: model.safetensors, which is read, and shards that its index names"
+                fix = "remove the weights and the index of the other model"
+                raise InputError(what, path=folder, got=shard, fix=fix)
             files.append(folder / shard)
     for path in files:
         tensor_shapes(path)

@@ -51,6 +51,7 @@ def publish(
     licence: str | None = None,
     private: bool = False,
     token: str | None = None,
+    replace: bool = False,
     dry_run: bool = False,
     notes: Notes | None = None,
 ) -> Publication:
@@ -64,12 +65,13 @@ def publish(
         licence: of the model, as the hub names it: ``apache-2.0``, ``mit``, ``cc-by-4.0``.
         private: hide a new repository from others.
         token: of an account that may write; None: the client's own, HF_TOKEN or that of ``hf auth login``.
+        replace: delete files of an earlier model in the repository that this model lacks; its history keeps them.
         dry_run: upload nothing and connect to nothing.
         notes: collects remarks; None: only ``publication.notes`` has them.
 
     Raises:
-        InputError: an unfinished training, a training per fold, an untrained network, no card without a training, or
-            files that no model needs, such as pickled weights.
+        InputError: an unfinished training, a training per fold, an untrained network, no card without a training,
+            files that no model needs, such as pickled weights, or a repository with files of another model.
         IntegrityError: a file differs from its checksum.
         MissingExtra: the hub's client is not installed.
         LongRankError: the upload failed, as without network.
@@ -83,7 +85,9 @@ def publish(
     files = _files(path)
     card = _card(path, repo or _UNNAMED, licence, notes)
     sizes = {name: file.stat().st_size for name, file in files.items()} | {CARD: len(card.encode())}
-    url = None if dry_run or repo is None else upload(files, card, repo, private=private, token=token)
+    url = None
+    if not dry_run and repo is not None:
+        url = upload(files, card, repo, private=private, token=token, replace=replace)
     return Publication(path, dict(sorted(sizes.items())), card, url, notes)
 
 

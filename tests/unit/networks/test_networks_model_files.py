@@ -103,10 +103,22 @@ def test_a_shard_that_is_pickled_or_lies_elsewhere_is_refused(folder: Path, part
 
 
 def test_shards_need_no_other_weights(folder: Path) -> None:
-    (folder / "model.safetensors").rename(folder / "model-00001-of-00001.safetensors")
-    index = {"weight_map": {"weight": "model-00001-of-00001.safetensors"}}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    shards = {"weight": "model-00001-of-00002.safetensors", "bias": "model-00002-of-00002.safetensors"}
+    for shard in shards.values():
+        (folder / shard).write_bytes((folder / "model.safetensors").read_bytes())
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": shards}))
     assert find_model(str(folder)).path == folder
+
+
+def test_shards_of_another_model_beside_the_weights_are_refused(folder: Path) -> None:
+    """Libraries read model.safetensors, and the index says otherwise."""
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"weight": "model.safetensors"}}))
+    assert find_model(str(folder)).path == folder
+    write_safetensors(folder / "model-00001-of-00001.safetensors")
+    index.write_text(json.dumps({"weight_map": {"weight": "model-00001-of-00001.safetensors"}}))
+    refused(folder, "holds two models' weights.*got 'model-00001-of-00001.safetensors'")
 
 
 def test_weights_of_another_name_given_by_the_configuration_are_refused(folder: Path) -> None:
