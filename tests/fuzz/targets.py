@@ -59,6 +59,8 @@ def model_file(name: str, path: Path, notes: Notes) -> object:
         elif other != "config.json":
             (folder / other).unlink(missing_ok=True)
     (folder / name).write_bytes(path.read_bytes())
+    if name == MODEL_FILES["model shards"]:
+        (folder / "model.safetensors").unlink()  # the shards are the weights
     return find_model(str(folder))
 
 
