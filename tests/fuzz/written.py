@@ -151,10 +151,7 @@ def late_settings(name: str, path: Path, notes: Notes) -> object:
 
 WRITTEN: dict[str, Read] = {
     **{name: partial(index_with, name) for name in FILES},
-    **{
-        f"store: {name}": partial(lambda name, path, notes: open_store(f"{name}:{path}", notes), name)
-        for name in STORES
-    },
+    **{f"store: {name}": partial(lambda name, path, notes: open_store(f"{name}:{path}"), name) for name in STORES},
     "recipe": lambda path, notes: load_recipe(str(path)),
     "training": lambda path, notes: load_training(str(path)),
     "training examples": lambda path, notes: list(ExampleFile(path, notes)),

@@ -29,6 +29,7 @@ def pipeline_of_candidates(
     model: str | None = None,
     score_cache: Path | str | None = None,
     notes: Notes,
+    opening: Notes | None = None,
 ) -> Pipeline | None:
     """Bind a pipeline to the candidates of a query; None: the store finds nothing.
 
@@ -39,29 +40,34 @@ def pipeline_of_candidates(
         k: least number of candidates; the rerank depth, if that is larger.
         model: as of `open_pipeline`.
         score_cache: as of `open_pipeline`.
-        notes: as of `open_pipeline`.
+        notes: takes the remarks of the store.
+        opening: as `notes` of `open_pipeline`; None: `notes`.
 
     Raises:
         InputError, MissingExtra, IntegrityError: as `Store.search` and `open_pipeline`.
     """
     query = Query("q", readable(text))
-    found = store.search(query, max(k, settings.final.depth))
+    found = store.search(query, max(k, settings.final.depth), notes)
     if not found:
         return None
     index = Index.build([item.document for item in found])
     bare = settings.model_copy(update={"first_stage": Candidates()})
-    opened = open_pipeline(index, bare, model=model, score_cache=score_cache, notes=notes)
+    opened = open_pipeline(
+        index, bare, model=model, score_cache=score_cache, notes=notes if opening is None else opening
+    )
     return replace(opened, retriever=Replay(run_of(query, found)))
 
 
-def index_of_run(store: Store, queries: Iterable[Query], run: Run) -> Index:
+def index_of_run(store: Store, queries: Iterable[Query], run: Run, notes: Notes) -> Index:
     """Return an index of the documents that a run has for some queries; equal texts give equal digests.
+
+    `notes` takes the store's remarks.
 
     Raises:
         InputError: the store has none of them; or as `Store.documents`.
     """
     doc_ids = {row.doc_id for query in queries for row in run.get(query.query_id)}
-    documents = store.documents(sorted(doc_ids)) if doc_ids else []
+    documents = store.documents(sorted(doc_ids), notes) if doc_ids else []
     if doc_ids and not documents:
         raise InputError("the store has none of the run's documents", about=("run",), got=min(doc_ids))
     return Index.build(sorted(documents, key=lambda document: document.doc_id) or [("none", "")])

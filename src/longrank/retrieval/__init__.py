@@ -105,8 +105,7 @@ def _of_store(source: Path | str, stage: FirstStage, notes: Notes | None, filter
         fix = "leave the preset and its options out; the settings file says how the store ranks"
         raise InputError("a store ranks by itself, not by a preset", got=str(source), fix=fix)
     check_no_filter(source, filter)
-    notes = Notes() if notes is None else notes
-    return StoreRetriever(open_store(source, notes), notes)
+    return StoreRetriever(open_store(source), Notes() if notes is None else notes)
 
 
 def pipeline_retriever(index: Index, stage: FirstStage, notes: Notes) -> Retriever:

@@ -201,10 +201,10 @@ class Engine:
         self._state = (index, exchanged)
         return notes
 
-    def bind(self, served: Served, text: str, k: int) -> Pipeline | None:
-        """Return a pipeline on the store's candidates for a query; None: there are none. Raises as `ServedStore`."""
+    def bind(self, served: Served, text: str, k: int, notes: Notes) -> Pipeline | None:
+        """Return a pipeline on the store's candidates for a query; None: there are none. As `ServedStore.bind`."""
         assert self.store is not None
-        return self.store.bind(text, served.settings, served.model, self._models[served.name], k=k)
+        return self.store.bind(text, served.settings, served.model, self._models[served.name], k=k, notes=notes)
 
     def served(self, name: str | None = None) -> Served:
         """Return a pipeline by its name; None: the default.

@@ -31,7 +31,7 @@ def open_engine(
         InputError, MissingExtra: as `Index.open`, `open_store` and `Engine`.
     """
     if source is not None and is_store(source):
-        store = ServedStore(str(source), open_store(source, notes))
+        store = ServedStore(str(source), open_store(source))
         return kind(choices, None, assignments=assignments, notes=notes, store=store)
     index = None if source is None else Index.open(source)
     return kind(choices, index, assignments=assignments, notes=notes)

@@ -113,14 +113,13 @@ async def search_index(
     began = time.monotonic()
     check_query(service.settings, query)
     service.admission.refuse_if_full()
-    bound = served.pipeline
+    bound, notes = served.pipeline, Notes()
     if bound is None:
         if selection.filter is not None or selection.facets or selection.lang is not None:
             raise Refusal(422, "invalid", "a store takes no filter, facets or language; see its settings")
-        bound = await asyncio.to_thread(service.engine.bind, served, query, k)
+        bound = await asyncio.to_thread(service.engine.bind, served, query, k, notes)
     if bound is None:
-        return SearchAnswer(served, [], {}, [], time.monotonic() - began)
-    notes = Notes()
+        return SearchAnswer(served, [], {}, notes.lines(), time.monotonic() - began)
     (topic,) = in_language([Query("q", readable(query))], selection.lang, bound.index.options, notes)
     restricted, counts = bound, Facets()
     if served.pipeline is not None and selection != NO_SELECTION:

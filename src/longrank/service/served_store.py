@@ -17,6 +17,7 @@ from longrank.scoring import keeping_models
 from longrank.service.errors import Refusal
 from longrank.types import Document, Notes
 
+_NO_ANSWER = "the store does not answer; the server's log says why"
 _LOG = logging.getLogger("longrank.service.served_store")
 
 
@@ -42,29 +43,46 @@ class ServedStore:
         return {"name": self.name, "digest": None, "n_docs": None, "fields": [], "example": ""}
 
     def bind(
-        self, text: str, settings: PipelineSettings, model: str | None, models: dict[Any, PassageScorer], *, k: int
+        self,
+        text: str,
+        settings: PipelineSettings,
+        model: str | None,
+        models: dict[Any, PassageScorer],
+        *,
+        k: int,
+        notes: Notes,
     ) -> Pipeline | None:
         """Return a pipeline on the candidates of a query, with loaded models; None: the store finds nothing.
+
+        `notes` takes the store's remarks on this search. The log has their places, too, which may name hosts and users.
 
         Raises:
             Refusal: 502, the store cannot be reached or refuses.
         """
+        own = Notes()
         try:
             with keeping_models(models):
-                return pipeline_of_candidates(self.store, text, settings, k=k, model=model, notes=Notes())
+                return pipeline_of_candidates(self.store, text, settings, k=k, model=model, notes=own, opening=Notes())
         except InputError as error:
             raise _refused(error) from None
+        finally:
+            _log(own)
+            notes.merge(own.copy(places=False))
 
     def document(self, doc_id: str) -> Document:
         """Return a document.
 
         Raises:
-            Refusal: 404, no such document; 502, as `bind`.
+            Refusal: 404, no such document; 502, as `bind`, or the store answers in part, without the document.
         """
+        notes = Notes()
         try:
-            found = self.store.documents([doc_id])
+            found = self.store.documents([doc_id], notes)
         except InputError as error:
             raise _refused(error) from None
+        _log(notes)
+        if not found and notes.lines():
+            raise Refusal(502, "bad_gateway", _NO_ANSWER)
         if not found:
             raise Refusal(404, "not_found", "no such document")
         return found[0]
@@ -73,4 +91,9 @@ class ServedStore:
 def _refused(error: InputError) -> Refusal:
     """Log an error of the store, which may name hosts and users, and return a refusal that does not."""
     _LOG.warning("the store does not answer: %s", error)
-    return Refusal(502, "bad_gateway", "the store does not answer; the server's log says why")
+    return Refusal(502, "bad_gateway", _NO_ANSWER)
+
+
+def _log(notes: Notes) -> None:
+    for line in notes.lines():
+        _LOG.warning("the store: %s", line)

@@ -44,10 +44,12 @@ class Notes:
         for kind, first in later._first.items():
             self._first.setdefault(before + kind, first)
 
-    def copy(self) -> Notes:
-        """Return the remarks so far."""
+    def copy(self, *, places: bool = True) -> Notes:
+        """Return the remarks so far; without `places`, only kinds and counts."""
         copied = Notes()
         copied.merge(self)
+        if not places:
+            copied._first.clear()
         return copied
 
     def since(self, before: Notes) -> Notes:

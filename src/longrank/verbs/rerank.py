@@ -114,7 +114,7 @@ def rerank(
         raise InputError(f"{what} belongs to one process", got=got, fix="name one device and no engine")
     if is_store(index):
         check_no_language(index, lang)
-        index = index_of_run(open_store(str(index), notes), queries, first_stage)
+        index = index_of_run(open_store(str(index)), queries, first_stage, notes)
     final = {"final.depth": depth, "final.tail": tail, "scorer.options.device": devices[0] if devices else None}
     opened = open_pipeline(
         index,

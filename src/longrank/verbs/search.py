@@ -119,4 +119,4 @@ def _of_store(
     if isinstance(pipeline, Pipeline):
         raise InputError("an open pipeline belongs to an index, not to a store", got=source)
     settings = load_pipeline(pipeline, assignments)
-    return pipeline_of_candidates(open_store(source, options["notes"]), query, settings, k=k, **options)
+    return pipeline_of_candidates(open_store(source), query, settings, k=k, **options)

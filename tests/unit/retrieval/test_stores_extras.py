@@ -11,7 +11,6 @@ from longrank import rerank, retrieve, search
 from longrank.cli.main import main
 from longrank.errors import InputError, MissingExtra
 from longrank.retrieval.stores import STORES, is_store, open_store
-from longrank.types import Notes
 
 CLIENTS = {
     "postgres": "psycopg.sql",
@@ -26,7 +25,7 @@ def test_a_missing_client_names_its_extra(name: str, tmp_path: Path, monkeypatch
     monkeypatch.setitem(sys.modules, CLIENTS[name], None)
     (tmp_path / "store.toml").write_text("")
     with pytest.raises(MissingExtra, match=rf"needs the extra '{name}'; pip install '\.\[{name}\]'"):
-        open_store(f"{name}:{tmp_path / 'store.toml'}", Notes())
+        open_store(f"{name}:{tmp_path / 'store.toml'}")
 
 
 def test_the_settings_of_a_store_are_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,4 +61,4 @@ def test_only_known_stores_are_stores(tmp_path: Path) -> None:
     assert not any(map(is_store, ("mysql:x.toml", "postgres", "lucene:x", "C:/x.index", tmp_path, None, 3)))
     with pytest.raises(InputError, match="is not valid TOML"):
         (tmp_path / "store.toml").write_text("= 1")
-        open_store(f"postgres:{tmp_path / 'store.toml'}", Notes())
+        open_store(f"postgres:{tmp_path / 'store.toml'}")

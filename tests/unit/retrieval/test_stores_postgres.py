@@ -105,7 +105,7 @@ def test_a_query_of_the_user_gives_scores_metadata_and_documents(store: Any) -> 
         "WHERE body ILIKE '%%' || %(query)s || '%%' ORDER BY year DESC LIMIT %(k)s"
     )
     source = store(f'sql = "{sql}"\ndocuments = "SELECT id, body AS text FROM pages WHERE id = ANY(%(ids)s)"\n')
-    found = open_store(source, Notes()).search(Query("q", "harbour"), 5)
+    found = open_store(source).search(Query("q", "harbour"), 5, Notes())
     assert [(item.document.doc_id, item.score, item.document.metadata) for item in found] == [
         ("2", 19300.0, {"year": 1930}),
         ("1", 19210.0, {"year": 1921}),
@@ -126,7 +126,7 @@ def test_a_query_vector_reaches_the_query_of_the_user(store: Any, tmp_path: Path
         "FROM unnest(string_to_array(trim(both '[]' FROM %(vector)s), ',')) AS x"
     )
     source = store(f'encoder = "{save_encoder(tmp_path / "model")}"\nsql = "{sql}"\n')
-    (found,) = open_store(source, Notes()).search(Query("q", "a text"), 5)
+    (found,) = open_store(source).search(Query("q", "a text"), 5, Notes())
     assert found.score == pytest.approx(1.0, abs=1e-6)
     assert found.document.metadata == {"dimension": 16}
 

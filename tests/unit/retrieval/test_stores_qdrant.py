@@ -104,21 +104,21 @@ def test_the_nearest_point_is_first_and_a_run_is_reranked(store: Any) -> None:
 
 def test_points_may_have_named_vectors_and_ids_of_their_own(store: Any) -> None:
     source = store('collection = "named"\nvector = "body"')
-    opened = open_store(source, Notes())
-    assert opened.search(Query("q", TEXTS["d1"]), 1)[0].document.doc_id == "0"
+    opened = open_store(source)
+    assert opened.search(Query("q", TEXTS["d1"]), 1, Notes())[0].document.doc_id == "0"
     uuid = "00000000-0000-0000-0000-000000000001"
-    documents = opened.documents(["2", "no-point", uuid, "0"])
+    documents = opened.documents(["2", "no-point", uuid, "0"], Notes())
     assert sorted(document.doc_id for document in documents) == ["0", "2"]
 
 
 def test_points_of_one_id_are_counted_once(store: Any) -> None:
     notes = Notes()
-    opened = open_store(store('collection = "pages"\nid = "group"'), notes)
-    (found,) = opened.search(Query("q", TEXTS["d3"]), 3)
+    opened = open_store(store('collection = "pages"\nid = "group"'))
+    (found,) = opened.search(Query("q", TEXTS["d3"]), 3, notes)
     assert (found.document.doc_id, found.document.text) == ("all", TEXTS["d3"])
     assert notes["documents that the store returned twice, counted once"] == 2
     with pytest.raises(InputError, match=r"the store has several texts with this id .*'all'"):
-        opened.documents(["all"])
+        opened.documents(["all"], notes)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_field_may_be_the_id(store: Any, engine: Engine) -> None:
         retrieve(source, {"q": "fog"})
     found = retrieve(source, {"q": "Äpfel"})
     assert [row.doc_id for row in found["q"]] == ["7"]
-    open_store(source, Notes()).documents(["7"])
+    open_store(source).documents(["7"], Notes())
     assert engine.requests[-1] == {"query": {"terms": {"number": ["7"]}}, "size": 2}
 
 
@@ -102,7 +102,12 @@ def test_a_request_of_the_user_gets_the_query_vector(store: Any, engine: Engine,
     model = save_encoder(tmp_path / "model")
     engine.documents = {key: {**one, "vector": [1.0] * 16} for key, one in DOCUMENTS.items()}
     source = store(f'text = "page.body"\nencoder = "{model}"\nmetadata = []\n{body}')
-    open_store(source, Notes()).search(Query("q", '"%(vector)s" is a text'), 3)
+    opened, notes, other = open_store(source), Notes(), Notes()
+    opened.search(Query("q", '"%(vector)s" is a text'), 3, notes)
+    opened.search(Query("long", "fog " * 600), 3, other)
+    cut = [[line for line in each.lines() if "queries cut at the encoder's" in line] for each in (notes, other)]
+    assert [len(lines) for lines in cut] == [0, 1]
+    assert "1 (first: query long)" in cut[1][0]
     parameters = engine.requests[0]["query"]["script_score"]["script"]["params"]
     assert (parameters["k"], parameters["text"]) == (3, '"%(vector)s" is a text')
     assert sum(x * x for x in parameters["vector"]) == pytest.approx(1.0, abs=1e-5)
@@ -110,7 +115,7 @@ def test_a_request_of_the_user_gets_the_query_vector(store: Any, engine: Engine,
 
 def test_a_document_without_the_text_is_empty_and_counted(store: Any) -> None:
     notes = Notes()
-    found = open_store(store(TITLES), notes).search(Query("q", "empty tides"), 5)
+    found = open_store(store(TITLES)).search(Query("q", "empty tides"), 5, notes)
     assert {item.document.doc_id: item.document.text for item in found}["c"] == ""
     assert notes["documents with an empty text"] == 1
 

@@ -32,19 +32,20 @@ class Shelf:
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, int]] = []
-        self.gone = False
+        self.gone = self.in_part = False
 
-    def search(self, query: Query, k: int) -> list[Found]:
+    def search(self, query: Query, k: int, notes: Notes) -> list[Found]:
         self.asked.append((query.text, k))
-        self._check()
+        self._check(notes)
         found = [one for one in TEXTS.values() if query.text in one.text or query.text == "all"]
         return [Found(one, 1.0 + n) for n, one in enumerate(found)][:k]
 
-    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
-        self._check()
+    def documents(self, doc_ids: Sequence[str], notes: Notes) -> list[Document]:
+        self._check(notes)
         return [TEXTS[doc_id] for doc_id in doc_ids if doc_id in TEXTS]
 
-    def _check(self) -> None:
+    def _check(self, notes: Notes) -> None:
+        notes.add("queries answered in part", "postgresql:host/db", int(self.in_part))
         if self.gone:
             raise InputError("cannot connect", path="shelf.toml", fix="see `url`")
 
@@ -105,12 +106,30 @@ def test_documents_and_facts_come_from_the_store(shelf: Shelf) -> None:
     ]
 
 
-def test_a_store_that_does_not_answer_is_a_bad_gateway_whose_cause_is_logged(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    logged: list[str] = []
+@pytest.fixture
+def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    lines: list[str] = []
     logger = logging.getLogger("longrank.service.served_store")
-    monkeypatch.setattr(logger, "warning", lambda message, *values: logged.append(message % values))
+    monkeypatch.setattr(logger, "warning", lambda message, *values: lines.append(message % values))
+    return lines
+
+
+def test_remarks_of_the_store_are_warnings_of_the_search_and_logged_with_their_places(
+    shelf: Shelf, logged: list[str]
+) -> None:
+    async def talk(ask: Ask) -> list[Reply]:
+        replies = []
+        for shelf.in_part in (False, True):
+            replies += [await ask("POST", "/search", {"query": query}) for query in ("fox", "zebra")]
+        return [*replies, *[await ask("GET", f"/document?id={doc_id}", None) for doc_id in ("lost", "fox")]]
+
+    *searches, lost, fox = answers(desk(shelf), talk)
+    assert [reply.json["warnings"] for reply in searches] == [[], [], *[["queries answered in part: 1"]] * 2]
+    assert logged == ["the store: queries answered in part: 1 (first: postgresql:host/db)"] * 4
+    assert (lost.status, fox.status) == (502, 200)  # a document that is not in a part of the answer may be in the store
+
+
+def test_a_store_that_does_not_answer_is_a_bad_gateway_whose_cause_is_logged(shelf: Shelf, logged: list[str]) -> None:
     service = desk(shelf)
     shelf.gone = True
     found, whole = asked(service, ("POST", "/search", {"query": "fox"}), ("GET", "/document?id=fox", None))

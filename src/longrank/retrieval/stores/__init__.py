@@ -16,7 +16,6 @@ from longrank.errors import InputError
 from longrank.retrieval.stores.found import Found as Found
 from longrank.retrieval.stores.found import Store as Store
 from longrank.retrieval.stores.found import StoreRetriever as StoreRetriever
-from longrank.types import Notes
 
 STORES: dict[str, type[Store] | str] = {
     "postgres": "longrank.retrieval.stores.postgres:Postgres",
@@ -24,7 +23,7 @@ STORES: dict[str, type[Store] | str] = {
     "elasticsearch": "longrank.retrieval.stores.elasticsearch:Elasticsearch",
     "qdrant": "longrank.retrieval.stores.qdrant:Qdrant",
 }
-"""Stores by the prefix of ``postgres:SETTINGS.toml``; they are opened with a path, settings and notes."""
+"""Stores by the prefix of ``postgres:SETTINGS.toml``; they are opened with a path and settings."""
 
 
 def is_store(source: object) -> bool:
@@ -54,12 +53,11 @@ def check_no_language(source: object, lang: str | None) -> None:
         raise InputError("a language needs a LongRank index", got=str(source), fix="leave out the language")
 
 
-def open_store(source: str | Path, notes: Notes) -> Store:
+def open_store(source: str | Path) -> Store:
     """Read the settings of a store; it is reached by the first query.
 
     Args:
         source: ``STORE:SETTINGS.toml``.
-        notes: counts documents with an empty text, and ids that a store returns twice.
 
     Raises:
         InputError: no such file, or wrong settings; names the key.
@@ -69,5 +67,5 @@ def open_store(source: str | Path, notes: Notes) -> Store:
     if not path.endswith(".toml"):
         fix = f"write its settings to a file, and give {name}:FILE.toml"
         raise InputError("a store is named by its file of settings", got=str(source), fix=fix)
-    opened: Store = lookup(STORES, name, "store")(Path(path), read_toml(Path(path)), notes=notes)
+    opened: Store = lookup(STORES, name, "store")(Path(path), read_toml(Path(path)))
     return opened

@@ -8,7 +8,6 @@ from typing import Any
 
 from longrank.errors import MissingExtra, first_line
 from longrank.retrieval.stores.search_engine import Fault, SearchEngine, reason_in
-from longrank.types import Notes
 
 
 class Elasticsearch(SearchEngine):
@@ -16,12 +15,12 @@ class Elasticsearch(SearchEngine):
 
     name = "Elasticsearch"
 
-    def __init__(self, path: Path, settings: Mapping[str, Any], *, notes: Notes) -> None:
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         try:
             import elasticsearch
         except ImportError:
             raise MissingExtra("searching Elasticsearch", "elasticsearch") from None
-        super().__init__(path, settings, notes=notes)
+        super().__init__(path, settings)
         self.errors = (elasticsearch.ApiError, elasticsearch.TransportError)
         options: dict[str, Any] = {"request_timeout": self.settings.timeout, "max_retries": 0}
         if self.password is not None:

@@ -13,16 +13,15 @@ class QueryEncoder:
 
     Args:
         model: a bi-encoder: a name, a folder or an alias. It must be the encoder of the stored vectors.
-        notes: counts queries that the model cuts.
     """
 
-    def __init__(self, model: str, notes: Notes) -> None:
-        self.model, self._notes = model, notes
+    def __init__(self, model: str) -> None:
+        self.model = model
         self._lock = threading.Lock()
         self._encoder: Any = None
 
-    def vector(self, query: Query) -> list[float]:
-        """Return the unit vector of a query, H numbers.
+    def vector(self, query: Query, notes: Notes) -> list[float]:
+        """Return the unit vector of a query, H numbers; `notes` tells if the model cuts it.
 
         Raises:
             InputError: the model cannot be loaded.
@@ -31,11 +30,17 @@ class QueryEncoder:
         """
         with self._lock:
             if self._encoder is None:
-                self._encoder = self._load()
+                self._encoder = self._load(notes)
+            if self._encoder.cuts_query(query.text):
+                notes.add(f"queries cut at the encoder's {self._encoder.max_tokens} tokens", f"query {query.query_id}")
             vector: list[float] = self._encoder.query_vector(query).tolist()
             return vector
 
-    def _load(self) -> Any:
+    def _load(self, notes: Notes) -> Any:
+        """Load the encoder. It keeps notes of its own: other searches have other notes."""
         from longrank.scoring import make_scorer
 
-        return make_scorer("bi-encoder", index=None, model=self.model, notes=self._notes)
+        loading = Notes()
+        encoder = make_scorer("bi-encoder", index=None, model=self.model, notes=loading)
+        notes.merge(loading)
+        return encoder

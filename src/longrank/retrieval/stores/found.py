@@ -28,20 +28,25 @@ class Found(NamedTuple):
 class Store(Protocol):
     """A store of documents that finds candidates itself; safe to call from several threads."""
 
-    def __init__(self, path: Path, settings: Mapping[str, Any], *, notes: Notes) -> None:
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         """Check the settings, which the file `path` holds."""
         ...
 
-    def search(self, query: Query, k: int) -> list[Found]:
+    def search(self, query: Query, k: int, notes: Notes) -> list[Found]:
         """Return at most `k` documents, in the store's order, each id once.
+
+        Args:
+            query: the query.
+            k: number of documents.
+            notes: counts documents with an empty text, ids that come twice, and all else about this search alone.
 
         Raises:
             InputError: the store cannot be reached, refuses the query, or lacks a field of the settings.
         """
         ...
 
-    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
-        """Return the documents with these ids; ids that the store lacks are left out. Raises as `search`."""
+    def documents(self, doc_ids: Sequence[str], notes: Notes) -> list[Document]:
+        """Return the documents with these ids; ids that the store lacks are left out. `notes`, raises: as `search`."""
         ...
 
 
@@ -63,7 +68,7 @@ class StoreRetriever(Noting):
             InputError: `k` is below 1; or as `Store.search`.
         """
         check_at_least("k", k, 1)
-        return list(run_of(query, self.store.search(query, k)).get(query.query_id))
+        return list(run_of(query, self.store.search(query, k, self.notes)).get(query.query_id))
 
 
 def run_of(query: Query, found: Sequence[Found], tag: str = "") -> Run:

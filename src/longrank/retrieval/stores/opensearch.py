@@ -8,7 +8,6 @@ from typing import Any
 
 from longrank.errors import InputError, MissingExtra, first_line
 from longrank.retrieval.stores.search_engine import Fault, SearchEngine, reason_in
-from longrank.types import Notes
 
 
 class OpenSearch(SearchEngine):
@@ -16,12 +15,12 @@ class OpenSearch(SearchEngine):
 
     name = "OpenSearch"
 
-    def __init__(self, path: Path, settings: Mapping[str, Any], *, notes: Notes) -> None:
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         try:
             import opensearchpy
         except ImportError:
             raise MissingExtra("searching OpenSearch", "opensearch") from None
-        super().__init__(path, settings, notes=notes)
+        super().__init__(path, settings)
         if self.key is not None:
             raise InputError("OpenSearch takes a user and a password", path=path, got="key_file", fix="see `user`")
         self.errors = (opensearchpy.TransportError,)

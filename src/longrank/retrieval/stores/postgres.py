@@ -39,44 +39,43 @@ class Postgres:
     Args:
         path: file of the settings.
         settings: its content.
-        notes: counts documents with an empty text, and ids that come twice.
 
     Raises:
         InputError: wrong settings.
         MissingExtra: psycopg is not installed.
     """
 
-    def __init__(self, path: Path, settings: Mapping[str, Any], *, notes: Notes) -> None:
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         try:
             import psycopg.sql  # noqa: F401
         except ImportError:
             raise MissingExtra("searching PostgreSQL", "postgres") from None
-        self._path, self._notes = path, notes
+        self._path = path
         self._settings = settings_of(PostgresSettings, settings, path)
         self._address = parse_address(self._settings.url)
         if self._address.scheme not in ("postgres", "postgresql") or self._address.query:
             fix = "write postgresql://USER@HOST/NAME; the query stands in `sql`"
             raise InputError("`url` is not the address of a PostgreSQL database", path=path, fix=fix)
         encoder = self._settings.encoder
-        self._encoder = None if encoder is None else QueryEncoder(encoder, notes)
+        self._encoder = None if encoder is None else QueryEncoder(encoder)
 
-    def search(self, query: Query, k: int) -> list[Found]:
+    def search(self, query: Query, k: int, notes: Notes) -> list[Found]:
         """Return at most `k` documents; without a column ``score``, the score is 1 / rank. Raises as `Store.search`."""
         values: dict[str, Any] = {"query": query.text.replace("\0", " "), "k": k}
         if self._encoder is not None:
-            values["vector"] = f"[{','.join(map(repr, self._encoder.vector(query)))}]"
+            values["vector"] = f"[{','.join(map(repr, self._encoder.vector(query, notes)))}]"
         statement = self._settings.sql or search_of_table(self._settings)
         rows = self._rows(statement, values, k)
-        return scored([_apart(record) for record in rows], self._address.place, self._notes)
+        return scored([_apart(record) for record in rows], self._address.place, notes)
 
-    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
+    def documents(self, doc_ids: Sequence[str], notes: Notes) -> list[Document]:
         """Return the documents with these ids. Raises as `Store.documents`, or `documents` is not set."""
         settings = self._settings
         if settings.sql is not None and settings.documents is None:
             fix = 'set documents = "SELECT id AS doc_id, ... WHERE id = ANY(%(ids)s)"'
             raise InputError("`sql` alone cannot give documents by their ids", path=self._path, fix=fix)
         rows = self._rows(settings.documents or by_ids(settings), {"ids": _array(doc_ids)}, None)
-        return documents_of((_apart(record)[0] for record in rows), self._address.place, self._notes)
+        return documents_of((_apart(record)[0] for record in rows), self._address.place, notes)
 
     def _rows(self, statement: Any, values: dict[str, Any], k: int | None) -> list[Record]:
         with connected(self._address) as connection, self._refusals(), connection.cursor() as cursor:

@@ -59,34 +59,33 @@ class Qdrant:
     Args:
         path: file of the settings.
         settings: its content.
-        notes: counts documents with an empty text, and ids that come twice.
 
     Raises:
         InputError: wrong settings, no such file of a key, or a folder that cannot be opened.
         MissingExtra: qdrant-client is not installed.
     """
 
-    def __init__(self, path: Path, settings: Mapping[str, Any], *, notes: Notes) -> None:
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         try:
             import qdrant_client
         except ImportError:
             raise MissingExtra("searching Qdrant", "qdrant") from None
-        self._path, self._notes, self._lock = path, notes, threading.Lock()
+        self._path, self._lock = path, threading.Lock()
         self._settings = settings_of(QdrantSettings, settings, path)
-        self._encoder = QueryEncoder(self._settings.encoder, notes)
+        self._encoder = QueryEncoder(self._settings.encoder)
         self._make, self._key = qdrant_client.QdrantClient, secret_in(path, self._settings.key_file)
 
-    def search(self, query: Query, k: int) -> list[Found]:
+    def search(self, query: Query, k: int, notes: Notes) -> list[Found]:
         """Return at most `k` documents. Raises as `Store.search`."""
-        vector, settings = self._encoder.vector(query), self._settings
+        vector, settings = self._encoder.vector(query, notes), self._settings
         with self._opened() as client:
             sign = self._sign(client, len(vector))
             options: dict[str, Any] = {"using": settings.vector, "limit": k, "with_payload": True}
             points = client.query_points(settings.collection, query=vector, **options).points
         hits = [Hit(point.id, point.payload or {}, sign * point.score) for point in points]
-        return scored(records_of_hits(hits, settings, settings.id, self._path), self._place, self._notes)
+        return scored(records_of_hits(hits, settings, settings.id, self._path), self._place, notes)
 
-    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
+    def documents(self, doc_ids: Sequence[str], notes: Notes) -> list[Document]:
         """Return the documents with these ids. Raises as `Store.documents`."""
         hits: list[Hit] = []
         with self._opened() as client:
@@ -94,7 +93,7 @@ class Qdrant:
                 points = self._points(client, doc_ids[start : start + _BY_IDS])
                 hits += [Hit(point.id, point.payload or {}) for point in points]
         records = records_of_hits(hits, self._settings, self._settings.id, self._path)
-        return documents_of((record for record, _ in records), self._place, self._notes)
+        return documents_of((record for record, _ in records), self._place, notes)
 
     def _points(self, client: Any, doc_ids: Sequence[str]) -> list[Any]:
         from qdrant_client import models

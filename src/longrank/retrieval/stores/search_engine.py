@@ -84,7 +84,6 @@ class SearchEngine(ABC):
     Args:
         path: file of the settings.
         settings: its content.
-        notes: counts documents with an empty text, and queries that the engine answered in part.
 
     Raises:
         InputError: wrong settings, or no such file of a password or key.
@@ -94,8 +93,8 @@ class SearchEngine(ABC):
     name = ""
     errors: tuple[type[Exception], ...] = ()
 
-    def __init__(self, path: Path, settings: Mapping[str, Any], *, notes: Notes) -> None:
-        self.path, self.notes = path, notes
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self.path = path
         self.settings = settings_of(SearchEngineSettings, settings, path)
         self.password = secret_in(path, self.settings.password_file)
         self.key = secret_in(path, self.settings.key_file)
@@ -104,17 +103,17 @@ class SearchEngine(ABC):
         if self.ca_certs is not None and not self.ca_certs.is_file():
             raise InputError("no such file", path=self.ca_certs)
         encoder = self.settings.encoder
-        self._encoder = None if encoder is None else QueryEncoder(encoder, notes)
+        self._encoder = None if encoder is None else QueryEncoder(encoder)
 
-    def search(self, query: Query, k: int) -> list[Found]:
-        """Return at most `k` documents. Raises as `Store.search`."""
+    def search(self, query: Query, k: int, notes: Notes) -> list[Found]:
+        """Return at most `k` documents; a query answered in part is counted. Raises as `Store.search`."""
         values: dict[str, Any] = {"%(query)s": query.text, "%(k)s": k}
         if self._encoder is not None:
-            values["%(vector)s"] = self._encoder.vector(query)
+            values["%(vector)s"] = self._encoder.vector(query, notes)
         body = filled(self.settings.body or _words(self.settings), values) | {"size": k}
-        return scored(self._records(self._answer(body, query.query_id))[:k], self._place, self.notes)
+        return scored(self._records(self._answer(body, query.query_id, notes))[:k], self._place, notes)
 
-    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
+    def documents(self, doc_ids: Sequence[str], notes: Notes) -> list[Document]:
         """Return the documents with these ids. Raises as `Store.documents`."""
         found = []
         for start in range(0, len(doc_ids), _BY_IDS):
@@ -122,8 +121,8 @@ class SearchEngine(ABC):
             field = self.settings.id
             condition = {"ids": {"values": ids}} if field is None else {"terms": {field: ids}}
             size = len(ids) + 1  # so that one of several with the same id is among them
-            found += self._records(self._answer({"query": condition, "size": size}, ids[0]))
-        return documents_of((record for record, _ in found), self._place, self.notes)
+            found += self._records(self._answer({"query": condition, "size": size}, ids[0], notes))
+        return documents_of((record for record, _ in found), self._place, notes)
 
     @property
     def _place(self) -> Path:
@@ -132,12 +131,12 @@ class SearchEngine(ABC):
     def _records(self, hits: list[Hit]) -> Any:
         return records_of_hits(hits, self.settings, self.settings.id, self.path)
 
-    def _answer(self, body: dict[str, Any], query_id: str) -> list[Hit]:
+    def _answer(self, body: dict[str, Any], query_id: str, notes: Notes) -> list[Hit]:
         with self._refusals():
             answer = self._send(body)
         shards = answer.get("_shards", {})
         if answer.get("timed_out") or shards.get("failed", 0):
-            self.notes.add(f"queries that {self.name} answered in part: time was over, or shards failed", query_id)
+            notes.add(f"queries that {self.name} answered in part: time was over, or shards failed", query_id)
         hits = answer.get("hits", {}).get("hits", [])
         if any("_source" not in hit for hit in hits):
             fix = "the index must keep `_source`, and `body` must not leave it out"
