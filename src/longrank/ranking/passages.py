@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from longrank.errors import InputError, LongRankError, shown
 from longrank.formats.evidence import LINEAGE
 from longrank.index import Index
 from longrank.models.description import FILE, describe, lineage_of
+from longrank.networks.model_files import Model
 from longrank.protocols import (
     Aggregator,
     Candidate,
@@ -262,9 +263,19 @@ _SETTING_OF = {
 
 def lineage_header(scorer: DocumentScorer) -> dict[str, object]:
     """Return what an evidence header holds of the trainings of a scorer's weights; empty if there are none."""
-    model = getattr(scorer.scorer, "model", None) if isinstance(scorer, PassageDocumentScorer) else None
-    lineage = [] if model is None else lineage_of(model.path)
+    lineage: list[dict[str, str]] = []
+    for model in _models(scorer):
+        lineage += [training for training in lineage_of(model.path) if training not in lineage]
     return {LINEAGE: lineage} if lineage else {}
+
+
+def _models(scorer: Any) -> Iterator[Model]:
+    """Yield the models of a scorer and of the scorers that it consists of. Models of selectors have no lineage."""
+    if getattr(scorer, "model", None) is not None:
+        yield scorer.model
+    parts = (scorer.scorer,) if isinstance(scorer, PassageDocumentScorer) else getattr(scorer, "scorers", ())
+    for part in parts:
+        yield from _models(part)
 
 
 def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> None:

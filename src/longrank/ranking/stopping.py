@@ -31,12 +31,16 @@ class StoppingScorer:
         expensive: scores the candidates that are not skipped.
         aggregator: aggregator of both scorers.
         calibration: calibration of these scorers and this aggregator.
+
+    Attributes:
+        scorers: both scorers.
     """
 
     def __init__(
         self, cheap: DocumentScorer, expensive: DocumentScorer, aggregator: Aggregator, calibration: Calibration
     ) -> None:
         self._cheap, self.expensive, self._aggregator = cheap, expensive, aggregator
+        self.scorers = (expensive, cheap)
         self._bound, self._k = calibration.bound, calibration.k
         learned = digest_of([self._k, calibration.x, calibration.y, calibration.margin])
         self._name = f"stop(k={self._k} bound={learned[:16]} by {cheap.fingerprint})"

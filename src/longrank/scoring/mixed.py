@@ -22,6 +22,7 @@ class MixedScorer:
         scorers: a scorer for each part.
 
     Attributes:
+        scorers: the scorers.
         offset_tokenizer: the first tokenizer of the scorers; None if no scorer has one.
     """
 
@@ -29,6 +30,7 @@ class MixedScorer:
 
     def __init__(self, mix: Mix, scorers: Sequence[PassageScorer]) -> None:
         self.mix, self._scorers = mix, dict(zip(mix.weights, scorers, strict=True))
+        self.scorers = tuple(scorers)
         self.needs_model = any(scorer.needs_model for scorer in scorers)
         tokenizers = (getattr(scorer, "offset_tokenizer", None) for scorer in scorers)
         self.offset_tokenizer = next(filter(None, tokenizers), None)

@@ -55,6 +55,9 @@ class ScoreCache:
         path: the file; created if missing.
         notes: counts passages with and without an entry.
 
+    Attributes:
+        scorers: the scorer.
+
     Raises:
         InputError: the scorer is not `Cacheable`, or the file is not a score cache.
         IntegrityError: the file is damaged.
@@ -70,6 +73,7 @@ class ScoreCache:
                 fix="leave it out; vectors of a bi-encoder can be kept in the index (longrank index --vectors)",
             )
         self._scorer, self._notes, self._file = scorer, notes, KeyValues(path, "score cache")
+        self.scorers = (scorer,)
         self.unit = scorer.unit
         self.fingerprint = f"{scorer.fingerprint} with score cache"
 

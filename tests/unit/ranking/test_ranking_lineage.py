@@ -1,0 +1,88 @@
+"""Evidence names the trainings of a scorer's weights, whatever the scorer stands in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.neural
+
+TRAINING = {"qrels": "digest of the judgments", "fold": "digest of the fold"}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cross-encoder that was trained on a fold."""
+    from tiny_models import save_document_network
+
+    folder = save_document_network(tmp_path_factory.mktemp("models") / "maxp", "maxp")
+    description = json.loads((folder / "longrank.json").read_text())
+    trained = {"untrained": False, "record": {"run": TRAINING}}
+    (folder / "longrank.json").write_text(json.dumps({**description, **trained}))
+    return folder
+
+
+def _plain(folder: Path) -> dict[str, Any]:
+    return {}
+
+
+def _cached(folder: Path) -> dict[str, Any]:
+    return {"score_cache": folder / "scores.cache"}
+
+
+def _mixed(folder: Path) -> dict[str, Any]:
+    return {"assignments": {"mix.lexical": 0.5}}
+
+
+def _mixed_and_cached(folder: Path) -> dict[str, Any]:
+    return _mixed(folder) | _cached(folder)
+
+
+def _stopping(folder: Path) -> dict[str, Any]:
+    """Early stopping by a bound that skips nothing."""
+    from longrank.ranking.calibration import Calibration, write_calibration
+    from longrank.storage import read_header
+
+    cheap, expensive = (read_header(folder / name)["scorer"] for name in ("lexical", "plain"))
+    costs = {"k": 1, "risk": 0.5, "queries": 1, "missed": 0.0, "left_alone": 0.0}
+    bound = Calibration(aggregator="maxp", cheap=cheap, expensive=expensive, x=(0.0,), y=(0.0,), margin=1e6, **costs)
+    write_calibration(bound, folder / "stop.json")
+    return {"assignments": {"stop.calibration": str(folder / "stop.json"), "stop.scorer": "lexical"}}
+
+
+@pytest.mark.parametrize("option", [_plain, _cached, _mixed, _mixed_and_cached, _stopping])
+def test_evidence_has_the_lineage_of_its_model(
+    option: Callable[[Path], dict[str, Any]], model: Path, tmp_path: Path
+) -> None:
+    import longrank
+    from longrank.storage import read_header
+
+    index = longrank.Index.build([("a", "river bank"), ("b", "king moon river")], tmp_path / "index")
+    run = longrank.retrieve(index, {"1": "river"})
+
+    def reranked(name: str, pipeline: str, **more: Any) -> dict[str, Any]:
+        longrank.rerank(index, {"1": "river"}, run, pipeline=pipeline, evidence=tmp_path / name, **more)
+        return read_header(tmp_path / name)
+
+    reranked("lexical", "lexical", assignments={"passages.preset": "dai"})
+    reranked("plain", "maxp", model=str(model))
+    assert reranked("evidence", "maxp", model=str(model), **option(tmp_path))["lineage"] == [TRAINING]
+
+
+def test_a_comparison_keeps_the_lineage_of_its_evidence(model: Path, tmp_path: Path) -> None:
+    import longrank
+    from longrank.storage import read_header
+    from tiny_language_models import save_seq2seq
+
+    index = longrank.Index.build([("a", "river bank"), ("b", "king moon river")], tmp_path / "index")
+    queries, evidence = {"1": "river"}, tmp_path / "evidence"
+    run = longrank.rerank(
+        index, queries, longrank.retrieve(index, queries), pipeline="maxp", model=str(model), evidence=evidence
+    )
+    duo = str(save_seq2seq(tmp_path / "t5"))
+    longrank.compare(index, queries, run, evidence, model=duo, output_evidence=tmp_path / "compared")
+    assert read_header(tmp_path / "compared")["lineage"] == [TRAINING]
