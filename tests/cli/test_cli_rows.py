@@ -77,6 +77,21 @@ def test_queries_that_validate_have_a_file_of_their_own(folder: Path) -> None:
     assert (folder / "dev.jsonl").read_bytes() == before
 
 
+def test_a_kill_between_the_two_files_leaves_no_dev_file_of_an_earlier_call(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its queries may train now."""
+
+    def killed(message: str) -> None:
+        raise KeyboardInterrupt
+
+    command = f"{MICROBLOG} -o rows.jsonl --dev dev.jsonl --dev-queries 1"
+    assert run(command) == 0
+    monkeypatch.setattr("longrank.cli.console.note", killed)  # which tells that a file is written
+    assert run(f"{command} --seed 7") == 130
+    assert (folder / "rows.jsonl").exists() and not (folder / "dev.jsonl").exists()
+
+
 def test_a_triple_is_two_rows(folder: Path) -> None:
     assert run("rows msmarco triples.tsv -o rows.jsonl") == 0
     assert rows(folder / "rows.jsonl") == [("q", "good", 1), ("q", "bad", 0), ("r", "right", 1), ("r", "wrong", 0)]

@@ -114,6 +114,17 @@ def test_validation_on_what_is_learned_from_is_refused(
     assert not (tmp_path / "out").exists()
 
 
+def test_validation_on_some_of_what_is_learned_from_is_counted(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dev, lines = tmp_path / "dev.jsonl", (folder / "e.jsonl").read_text().splitlines(keepends=True)
+    dev.write_text("".join([*(folder / "dev.jsonl").read_text().splitlines(keepends=True), *lines[1::-1]]))
+    assert train(folder, tmp_path / "out", "--dev", str(dev)) == 0
+    n_held_out = len((folder / "dev.jsonl").read_text().splitlines())
+    said = "development examples that are also training examples, which makes the best weights look better: 2"
+    assert f"{said} (first: {dev}:{n_held_out + 1})" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("more", "what"),
     [

@@ -106,6 +106,25 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_others(folder: Path,
     assert a == b != c
 
 
+def test_a_kill_between_the_two_files_leaves_no_dev_file_of_an_earlier_call(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its examples may be training examples now. A link stays a link."""
+
+    def killed(message: str) -> None:
+        raise KeyboardInterrupt
+
+    output, dev = tmp_path / "t.jsonl", tmp_path / "dev.jsonl"
+    dev.symlink_to(tmp_path / "target.jsonl")
+    assert label(folder, output, "--dev", str(dev)) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr("longrank.cli.console.note", killed)  # which tells that a file is written
+        assert label(folder, output, "--dev", str(dev), "--seed", "7") == 130
+    assert output.exists() and not dev.exists()
+    assert label(folder, output, "--dev", str(dev), "--seed", "7") == 0
+    assert dev.is_symlink() and not rows(output) & rows(dev)
+
+
 def test_documents_without_evidence_are_counted(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

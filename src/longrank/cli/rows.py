@@ -54,7 +54,7 @@ def microblog(
         read_microblog_qrels,
         read_microblog_queries,
     )
-    from longrank.training.passage_data.rows import check_not_packed, split_queries
+    from longrank.training.passage_data.rows import check_not_packed, remove_old, split_queries
     from longrank.types import Notes
 
     notes = Notes()
@@ -78,6 +78,8 @@ def microblog(
         by_path[path] = list(microblog_rows(part, judged, tweets, notes))
         if not by_path[path]:
             raise InputError("no tweet is judged for the queries of this file, so it would be empty", path=path)
+    if dev is not None:
+        remove_old(dev)
     for path, part_rows in by_path.items():
         _write(part_rows, path)
     console.show_notes(notes)

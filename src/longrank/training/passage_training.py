@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from longrank.config import lookup
 from longrank.errors import InputError
-from longrank.storage import sha256_of
 from longrank.training import PASSAGE_NETWORKS
 from longrank.training.loop import note_best, train
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples
@@ -60,16 +59,29 @@ def train_passages(
             else "set loop.validate_every"
         )
         raise InputError("validation needs development examples and loop.validate_every", fix=fix)
-    samples = ExampleSamples(ExampleFile(examples, notes), settings.loop.seed)
-    held_out = [] if dev is None else list(ExampleFile(dev, notes))
-    digests = {"examples": sha256_of(examples), "dev": None if dev is None else sha256_of(dev)}
+    training = ExampleFile(examples, notes)
+    validation = None if dev is None else ExampleFile(dev, notes)
+    digests = {"examples": training.sha256, "dev": None if validation is None else validation.sha256}
     _check_held_out(digests)
+    if validation is not None:
+        _count_shared(training, validation, notes)
+    samples = ExampleSamples(training, settings.loop.seed)
+    held_out = [] if validation is None else list(validation)
     task = open_task(settings, samples, held_out, notes)
     identity = {"training": settings.model_dump(exclude={"loop"}), "model": task.fingerprint, **digests}
     options: dict[str, Any] = {"run": identity, "progress": progress, "notes": notes, "tensorboard": tensorboard}
     record = train(task, settings.loop, folder, **options)
     note_best(record, settings.validation.measure, notes)
     return record
+
+
+def _count_shared(training: ExampleFile, validation: ExampleFile, notes: Notes) -> None:
+    """Count the development examples whose lines are in the training file, too."""
+    numbers = {line: number for number, line in enumerate(validation.lines(), 1)}
+    shared = {line for line in training.lines() if line in numbers}
+    first = min((numbers[line] for line in shared), default=0)
+    what = "development examples that are also training examples, which makes the best weights look better"
+    notes.add(what, f"{validation.path}:{first}", len(shared))
 
 
 def _check_held_out(digests: Mapping[str, str | None]) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from longrank.errors import InputError
 from longrank.formats.queries import read_queries
 from longrank.formats.trec import read_qrels
+from longrank.storage import sha256_of
 from longrank.training.passage_data.car import car_rows
 from longrank.training.passage_data.examples import (
     Example,
@@ -401,6 +402,13 @@ def test_a_line_that_is_read_again_is_remarked_on_once(tmp_path: Path) -> None:
     assert len(notes.lines()) == 1 and notes.lines()[0].startswith("lone surrogates replaced by U+FFFD: 1")
 
 
+def test_all_lines_of_a_file_are_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("longrank.training.passage_data.examples._LINES", 2)
+    for content in (b"a\r\nb\nc", b"a\nb\nc\nd\n", b"a\n", b"a\n\nc\n"):
+        (tmp_path / "rows.jsonl").write_bytes(content)
+        assert list(ExampleFile(tmp_path / "rows.jsonl", Notes()).lines()) == content.splitlines()
+
+
 @pytest.mark.parametrize("size", [5, 100])
 def test_examples_that_are_rewritten_while_they_are_read_are_refused(tmp_path: Path, size: int) -> None:
     path = tmp_path / "rows.jsonl"
@@ -408,8 +416,10 @@ def test_examples_that_are_rewritten_while_they_are_read_are_refused(tmp_path: P
     examples = ExampleFile(path, Notes())
     assert examples[0].query == "q"
     path.with_name("other").write_text("other")
+    digest = sha256_of(path)
     path.with_name("other").replace(path)  # another file
     assert examples[2].query == "q"
+    assert examples.sha256 == digest != sha256_of(path)
     os.utime(path, ns=(0, 0))  # clocks of file systems are coarse
     examples = ExampleFile(path, Notes())
     path.write_text("x" * size)

@@ -11,6 +11,7 @@ import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from hashlib import file_digest
 from os.path import samestat
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from longrank.types import Notes
 _GROUP = 'a group is {"query": ..., "texts": [relevant, other, ...]}, and "taught": [score, ...] if there is a teacher'
 _LARGEST = 3.4028234663852886e38  # of float32
 _CHUNK = 1 << 24
+_LINES = 1000  # read together
 
 
 class Example(NamedTuple):
@@ -73,6 +75,10 @@ class ExampleFile:
     A line is read and checked on access. A file that is replaced meanwhile stays readable; one that is rewritten in
     place is refused.
 
+    Attributes:
+        path: the file.
+        sha256: SHA-256 of its content, also if another file stands at its path now.
+
     Raises:
         InputError: no such file, a folder, a packed file, or a file without lines.
     """
@@ -85,10 +91,23 @@ class ExampleFile:
                 self._state = os.fstat(file.fileno())
                 if not self._state.st_size:
                     raise InputError("is empty", path=path)
+                self.sha256 = file_digest(file, "sha256").hexdigest()
                 self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
         self._ends = _line_ends(self._bytes)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines as they are, without the line ends.
+
+        Raises:
+            InputError: the file has changed.
+        """
+        start = 0
+        for end in self._ends[_LINES - 1 :: _LINES].tolist() + self._ends[-1:].tolist():
+            self._check_unchanged()
+            yield from self._bytes[start:end].splitlines()
+            start = end
 
     def __len__(self) -> int:
         return len(self._ends)

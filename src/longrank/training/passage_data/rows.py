@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from longrank.draws import shuffled
 from longrank.errors import InputError
 from longrank.formats.lines import Line
 from longrank.storage import atomic_write
+from longrank.storage.files import sync_folder, writing
 from longrank.types import Query
 
 
@@ -57,6 +59,18 @@ def write_records(records: Iterable[Mapping[str, Any]], path: Path, noun: str) -
         if not n:
             raise InputError(f"no {noun} to write, so there is nothing to train on", path=path)
     return n
+
+
+def remove_old(path: Path) -> None:
+    """Remove a file of an earlier call before its counterpart is written: a kill must not leave files of two calls.
+
+    Raises:
+        LongRankError: the file cannot be removed.
+    """
+    real = Path(os.path.realpath(path))  # a link stays a link
+    with writing(path):
+        real.unlink(missing_ok=True)
+        sync_folder(real.parent)
 
 
 def check_not_packed(path: Path) -> None:
