@@ -125,7 +125,7 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
     links = not prefix  # the hub's client made the links of its cache
     _check_files(folder, folder, links)
     source = prefix.strip() or str(folder)
-    places = _module_folders(folder) or [folder]  # the network itself comes first
+    places = module_folders(folder) or [folder]  # the network itself comes first
     for place in {*places} - {folder}:
         _check_files(folder, place, links)
     for place in (folder, *places):
@@ -198,7 +198,7 @@ def _check_files(folder: Path, place: Path, links: bool) -> None:
         check_size(path, _VOCABULARY if vocabulary else CONFIG, "a vocabulary" if vocabulary else "a model's settings")
 
 
-def _module_folders(folder: Path) -> list[Path]:
+def module_folders(folder: Path) -> list[Path]:
     """Return the subfolders that modules.json names, if the file exists, after checking its modules."""
     path = folder / "modules.json"
     if not path.is_file():

@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from longrank.errors import InputError
 from longrank.networks.checks import check_weights, read_json
 from longrank.networks.conversion.heads import AGGREGATOR, FAMILIES, choose_head, n_labels
+from longrank.networks.conversion.modules import carry_modules
 from longrank.networks.conversion.names import new_names
 from longrank.networks.conversion.reading import read_tensors
 from longrank.networks.conversion.sources import Source
@@ -21,6 +22,7 @@ from longrank.networks.heads import load_classifier
 from longrank.networks.model_card import CARD, card, code, rerank_command
 from longrank.networks.model_files import find_model
 from longrank.networks.pretrained import load_pretrained
+from longrank.networks.sentence_encoder import load_sentence_encoder
 from longrank.storage import sha256_of
 from longrank.storage.folders import atomic_folder
 from longrank.types import Notes
@@ -93,8 +95,14 @@ def read_checkpoint(source: Source, head: str | None, notes: Notes) -> Checkpoin
     return Checkpoint(config, renamed, head, new)
 
 
-def write_checkpoint(source: Source, checkpoint: Checkpoint, folder: Path) -> Written:
+def write_checkpoint(source: Source, checkpoint: Checkpoint, folder: Path, notes: Notes) -> Written:
     """Write a checkpoint as safetensors; every parameter of the network must come from it.
+
+    Args:
+        source: the checkpoint's files.
+        checkpoint: its content.
+        folder: the new folder.
+        notes: names modules of sentence-transformers that stay behind.
 
     Raises:
         InputError: tensors of the network are missing, so its head would be random; or tensors have no place in it.
@@ -109,6 +117,7 @@ def write_checkpoint(source: Source, checkpoint: Checkpoint, folder: Path) -> Wr
         tokenizer.save_pretrained(place)
         save_file(_distinct(tensors), place / "model.safetensors", {"format": "pt"})
         (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)  # else only its owner may read it
+        carry_modules(source, head, place, notes)
         (place / CARD).write_text(model_card(source, written, names), encoding="utf-8")
         try:
             _check(place, head)
@@ -157,6 +166,9 @@ def _check(folder: Path, head: str) -> None:
     model = find_model(str(folder))
     if head in ("classification", "next-sentence"):
         load_classifier(model, Notes())
+        return
+    if head == "encoder" and (folder / "modules.json").is_file():
+        load_sentence_encoder(model, "cpu", Notes())
         return
     network, tokenizer, missing = load_pretrained(model, FAMILIES[head])
     if head == "encoder":

@@ -1,0 +1,80 @@
+"""Modules and settings of sentence-transformers are converted with their network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import longrank
+from longrank.errors import InputError
+from longrank.networks.model_files import find_model
+from longrank.scoring.bi_encoder import BiEncoder
+from longrank.types import Notes
+from tiny_models import save_cross_encoder, save_encoder, save_masked_language_model, task
+
+pytestmark = pytest.mark.neural
+
+QUERY, PASSAGES = "where is the river bank", ["the fox jumped over the dog", "a long river in the north of the city"]
+
+
+def pickled(folder: Path) -> Path:
+    """Replace all safetensors of a folder by PyTorch files."""
+    import torch
+    from safetensors.torch import load_file
+
+    for path in folder.rglob("model.safetensors"):
+        torch.save(load_file(path), path.with_name("pytorch_model.bin"))
+        path.unlink()
+    return folder
+
+
+def test_a_bi_encoder_keeps_pooling_projection_prompts_and_length(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Dense, Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    reader = Transformer(str(save_encoder(tmp_path / "base")), max_seq_length=20)
+    prompts = {"query": "the north ", "document": "money "}
+    made = SentenceTransformer(modules=[reader, Pooling(16, "cls"), Dense(16, 8)], prompts=prompts, device="cpu")
+    made.save(str(tmp_path / "published"))
+    expected = made.encode_document(PASSAGES, normalize_embeddings=True) @ made.encode_query(
+        QUERY, normalize_embeddings=True
+    )
+    made = longrank.convert(pickled(tmp_path / "published"), tmp_path / "new", notes=(notes := Notes()))
+    (found,) = BiEncoder(find_model(str(tmp_path / "new"))).score([task(QUERY, PASSAGES)])
+    np.testing.assert_allclose(found.scores, expected, atol=1e-5)
+    assert not any("stays behind" in line for line in notes.lines())
+
+
+def test_settings_that_change_the_texts_of_a_cross_encoder_are_not_lost(tmp_path: Path) -> None:
+    folder = pickled(save_cross_encoder(tmp_path / "published"))
+    settings = {"prompts": {"q": "query: "}, "default_prompt_name": "q"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(settings))
+    with pytest.raises(InputError, match="the model has a default prompt"):
+        longrank.convert(folder, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_modules_that_are_not_converted_are_named(tmp_path: Path) -> None:
+    folder = pickled(save_masked_language_model(tmp_path / "published"))
+    places = {"": "models.Transformer", "1_SpladePooling": "sparse_encoder.models.SpladePooling"}
+    modules = [{"path": path, "type": f"sentence_transformers.{kind}"} for path, kind in places.items()]
+    (folder / "1_SpladePooling").mkdir()
+    (folder / "modules.json").write_text(json.dumps(modules))
+    longrank.convert(folder, tmp_path / "new", head="encoder", notes=(notes := Notes()))
+    assert "the network alone is converted (head encoder): the module SpladePooling stays behind" in notes.lines()
+    assert not (tmp_path / "new" / "modules.json").exists()
+
+
+def test_modules_outside_the_folder_are_refused(tmp_path: Path) -> None:
+    folder = pickled(save_encoder(tmp_path / "published"))
+    modules = json.loads((folder / "modules.json").read_text())
+    modules[1]["path"] = "../outside"
+    (tmp_path / "outside").mkdir()
+    (folder / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(InputError, match="module outside the model's folder"):
+        longrank.convert(folder, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
