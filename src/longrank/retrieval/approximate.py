@@ -25,6 +25,7 @@ from longrank.index.folder import building
 from longrank.index.publishing import discard, replace_folder
 from longrank.index.vectors import PassageVectors
 from longrank.retrieval.ann_methods import ANN_METHODS, AnnMethod, search, training_rows
+from longrank.retrieval.nearest import pooled, rows_of
 from longrank.retrieval.products import products, rounding
 from longrank.retrieval.searcher import Hits
 from longrank.scoring.vectors import cosines
@@ -58,7 +59,10 @@ class Graph:
         return np.sort(search(ANN_METHODS[self.method], self._faiss, self._graph, query, n))
 
     def best_documents(self, query: Float32s, ranks: NDArray[np.uint32], k: int) -> Hits:
-        """Return about the k documents with the best passages; their scores are exact for the passages found.
+        """Return about the k documents with the best passages; their scores are exact.
+
+        Passages are found by the graph, and the 2 k documents of the best passages found are scored by all their
+        passages.
 
         Args:
             query: unit vector, float32[H].
@@ -73,11 +77,21 @@ class Graph:
             if len(numbers) >= min(k, len(offsets) - 1) or n >= len(self._stored):
                 break
             n *= 4
-        exact = cosines(self._stored.matrix[rows], query)
-        self._stored.check_finite(exact)
-        scores = np.maximum.reduceat(exact, starts)
+        found = self._cosines(rows, query)
+        best = np.maximum.reduceat(found, starts)
+        numbers = np.sort(numbers[np.lexsort((ranks[numbers], best))[::-1][: 2 * k]])
+        rows, local = rows_of(offsets, numbers)
+        scores = pooled(self._cosines(rows, query), local, 1)
         order = np.lexsort((ranks[numbers], scores))[::-1][:k]
         return Hits(numbers[order], scores[order])
+
+    def _cosines(self, rows: NDArray[np.int64], query: Float32s) -> Float32s:
+        scores = cosines(self._stored.matrix[rows], query)
+        if not np.isfinite(scores).all():
+            of_all = np.zeros(len(self._stored), np.float32)
+            of_all[rows] = scores
+            self._stored.check_finite(of_all)
+        return scores
 
 
 def write_graph(

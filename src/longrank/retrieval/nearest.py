@@ -66,6 +66,13 @@ def pooled(scores: Float32s, offsets: NDArray[np.int64], best: int) -> Float32s:
     return sums.astype(np.float32)
 
 
+def rows_of(offsets: NDArray[np.int64], numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows of all passages of some documents, and the first of each document among them, int64[n + 1]."""
+    counts = offsets[numbers + 1] - offsets[numbers]
+    local = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    return np.arange(local[-1]) + np.repeat(offsets[numbers] - local[:-1], counts), local
+
+
 def candidates(least: Float32s, most: Float32s, k: int) -> NDArray[np.int64]:
     """Return the documents that can be among the best k, without sorting.
 
@@ -97,9 +104,8 @@ def _exact(  # noqa: PLR0917
     best: int,
 ) -> Float32s:
     """Return the scores of some documents from exact products; passages that cannot count are left out."""
-    counts = offsets[numbers + 1] - offsets[numbers]
-    local = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    rows = np.arange(local[-1]) + np.repeat(offsets[numbers] - local[:-1], counts)
+    rows, local = rows_of(offsets, numbers)
+    counts = np.diff(local)
     least, most = rough.bounds(rows)
     falling, _ = _falling(least, local)
     last = np.minimum(local[:-1] + best, local[1:]) - 1  # the last passage of each document that counts

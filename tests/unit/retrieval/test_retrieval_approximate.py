@@ -48,6 +48,22 @@ def test_a_graph_of_few_vectors_finds_what_exact_search_finds(
         assert found == exact
 
 
+def test_documents_are_scored_by_all_their_passages_whichever_was_found(
+    index: Index, stored: PassageVectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, offsets = write_graph(index, stored), stored.offsets.astype(np.int64)
+    exact = [(query, Dense(index, stored, encode).retrieve(query, 50)) for query in queries(8)]
+    last = offsets[1:] - 1  # the last passage of each document is found, mostly not its best
+    assert (np.diff(offsets) > 1).any()
+    monkeypatch.setattr(Graph, "passages", lambda self, query, n: last[: max(n // 4, 2)])
+    for query, known in exact:
+        scores = {row.doc_id: row.score for row in known}
+        for k in (2, 10):
+            found = Dense(index, stored, encode, graph=graph).retrieve(query, k)
+            assert len(found) == k
+            assert [row.score for row in found] == [scores[row.doc_id] for row in found]
+
+
 @pytest.mark.parametrize("method", ANN_METHODS)
 def test_recall_in_the_manifest_is_that_of_the_sampled_passages(
     index: Index, stored: PassageVectors, method: str
