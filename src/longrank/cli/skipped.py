@@ -31,7 +31,7 @@ class SkippedFiles:
 
     def options(self, include: Sequence[str], exclude: Sequence[str], strict: bool, ocr: str | None) -> FileOptions:
         """Return the options of reading folders; they report skipped files here."""
-        return FileOptions(tuple(include), tuple(exclude), strict, self._add, ocr=ocr)
+        return FileOptions(tuple(include), tuple(exclude), strict, skipped=self._add, ocr=ocr)
 
     @contextmanager
     def written(self) -> Iterator[None]:

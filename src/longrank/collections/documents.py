@@ -166,6 +166,8 @@ def _chosen(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tuple
         if options.text.on_bytes is not None and format in WHOLE_FILES:
             options.text.on_bytes(file.path.stat().st_size)
         yield file, format
+        if options.files.visited is not None and file.path.exists():
+            options.files.visited(file.path)
 
 
 def _of_database(source: str, composer: Composer, notes: Notes, options: CorpusOptions) -> Iterator[Located]:

@@ -36,6 +36,7 @@ class FileOptions:
         exclude: patterns of files and folders to leave out.
         strict: True: a file that cannot be read is an error; False: it is skipped and counted.
         skipped: called with each skipped file and the reason.
+        visited: called with each file whose content was read, whether documents were found in it or not.
         only: files to read among those of a folder; None: all files.
         limits: limits of the parsers in child processes.
         ocr: command that prints the text of a scanned file, whose path is its last argument; None: such files are
@@ -46,6 +47,7 @@ class FileOptions:
     exclude: tuple[str, ...] = ()
     strict: bool = False
     skipped: Callable[[Path, str], object] | None = None
+    visited: Callable[[Path], object] | None = None
     only: frozenset[Path] | None = None
     limits: ParserLimits = DEFAULT_PARSER_LIMITS
     ocr: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -77,9 +77,11 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
     files = _listed(places, corpus)
     runs: list[tuple[str, int]] = []
     digests: dict[str, RowsDigest] = {}
-    located = locate_documents(list(places), notes, corpus)
+    visited = set[Path]()
+    located = locate_documents(list(places), notes, _telling(corpus, visited))
     index = Index.build(_counted(digested(located, digests), runs), folder, corpus=corpus, notes=notes, **options)
     if files is not None:
+        _forget_unread(files, files.keys() - {absolute(str(path)) for path in visited})
         files |= {path: digest.state(path) for path, digest in digests.items()}
         end = 0
         for path, n in runs:
@@ -91,6 +93,17 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
             end += n
         with _telling_state("the index is valid, but updates need this record: build the index again"):
             write_sources(folder, Sources(tuple(map(absolute, places)), corpus, files, index.digest))
+
+
+def _telling(corpus: CorpusOptions, visited: set[Path], only: frozenset[Path] | None = None) -> CorpusOptions:
+    """Return options with which the files that are read are added to `visited`; `only`: the files to read."""
+    return replace(corpus, files=replace(corpus.files, visited=visited.add, only=only))
+
+
+def _forget_unread(files: dict[str, SourceState], paths: Iterable[str]) -> None:
+    """Mark files that were listed, and were away when documents were read: the next update reads them."""
+    for path in paths:
+        files[path] = SourceState(path, -1, 0, "", files[path].ids)
 
 
 @contextmanager
@@ -117,7 +130,7 @@ def _listed(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceSta
     places = [place for place in places if not is_address(place)]
     if any(place.startswith(IRDS) or not (Path(place).is_file() or is_folder(Path(place))) for place in places):
         return None
-    quiet = replace(corpus, files=replace(corpus.files, skipped=None))
+    quiet = replace(corpus, files=replace(corpus.files, skipped=None, visited=None))
     try:
         files = [absolute(str(file.path)) for place in places for file, _ in files_of(place, quiet, Notes())]
         return {path: SourceState.of(Path(path)) for path in files}
@@ -232,7 +245,10 @@ def _now(sources: Sources) -> dict[str, SourceState]:
     folders = [place for place in sources.places if not is_address(place)]
     paths = [file.path for place in folders for file, _ in files_of(place, sources.corpus, Notes())]
     known = sources.files
-    states = {str(p): known[str(p)].now() if str(p) in known else SourceState.of(p) for p in paths}
+    states: dict[str, SourceState] = {}
+    for path in paths:
+        with suppress(FileNotFoundError, NotADirectoryError):  # gone since it was listed
+            states[str(path)] = known[str(path)].now() if str(path) in known else SourceState.of(path)
     for place in filter(is_address, sources.places):
         states[place] = rows_state(place, sources.corpus)
         if place in known:
@@ -260,8 +276,8 @@ def _apply(
 ) -> Changes:
     """Delete and add documents; put the ids of read files into `now`."""
     ids: dict[str, list[str]] = {path: [] for path in read}
-    only = frozenset(map(Path, ids))
-    corpus = replace(sources.corpus, files=replace(sources.corpus.files, only=only))
+    visited = set[Path]()
+    corpus = _telling(sources.corpus, visited, frozenset(map(Path, ids)))
     elsewhere = {doc_id: path for path in now if path not in ids for doc_id in now[path].ids}
     read_again = _noted(locate_in_files(sources.places, writer.notes, corpus), ids, elsewhere)
     others = _others(read_again, index, sources.corpus)
@@ -277,6 +293,7 @@ def _apply(
     ]
     for path, own in ids.items():
         now[path] = now[path]._replace(ids=tuple(own))
+    _forget_unread(now, {path for path in ids if not is_address(path)} - set(map(str, visited)))
     return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
 
 

@@ -6,10 +6,12 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from longrank.errors import InputError, LongRankError
+from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.index.folder import SOURCES
@@ -226,6 +228,53 @@ def test_an_update_begins_at_the_record_of_another_that_ended_before_it_had_the_
     sync([folder], tmp_path / "index")
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
     assert not any(sync([folder], tmp_path / "index"))
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_a_file_that_is_away_while_documents_are_read_is_indexed_when_it_is_back(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: bool
+) -> None:
+    from longrank.verbs import updates
+
+    times, away = (1_000_000_000, 1_000_000_000), tmp_path / "away"
+    os.utime(folder / "b.txt", times)
+    if built:
+        sync([folder], tmp_path / "index")
+        (folder / "b.txt").write_text("Cats meow.")
+        os.utime(folder / "b.txt", (times[0], times[1] + 5))
+    name = "locate_in_files" if built else "locate_documents"
+    read_from = getattr(updates, name)
+
+    def while_away(*given: Any) -> Iterator[Located]:
+        (folder / "b.txt").rename(away)
+        yield from read_from(*given)
+        away.rename(folder / "b.txt")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(updates, name, while_away)
+        sync([folder], tmp_path / "index")
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
+    sync([folder], tmp_path / "index")
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark.", "b.txt": "Cats meow." if built else "Cats purr."}
+    assert not any(sync([folder], tmp_path / "index"))
+
+
+def test_a_file_that_vanishes_between_two_looks_has_vanished(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longrank.verbs import updates
+
+    sync([folder], tmp_path / "index")
+    listed = updates.files_of
+
+    def then_gone(*given: Any) -> Iterator[Any]:
+        yield from listed(*given)
+        (folder / "b.txt").unlink()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(updates, "files_of", then_gone)
+        assert update(tmp_path / "index").vanished == [str(folder / "b.txt")]
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
 
 
 def test_an_index_without_a_record_is_refused_with_the_command_that_builds_it(folder: Path, tmp_path: Path) -> None:
