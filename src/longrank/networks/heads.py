@@ -80,6 +80,13 @@ def check_pairs(model: Model, tokenizer: Any) -> None:
         )
 
 
+def stated_tokens(model: Model) -> int | None:
+    """Return the longest pair by the files of sentence-transformers; None: they state no length."""
+    path = model.network / "sentence_bert_config.json"
+    length = read_json(path).get("max_seq_length") if path.is_file() else None
+    return length if isinstance(length, int) else None
+
+
 def _check_texts(model: Model, tokenizer: Any) -> None:
     """Refuse settings of sentence-transformers that change the texts of a pair."""
     top, own = model.path / "config_sentence_transformers.json", model.network / "sentence_bert_config.json"

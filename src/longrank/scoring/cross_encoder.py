@@ -26,7 +26,7 @@ from longrank.networks.feeding import (
     OffsetTokenizer,
     count_cut_queries,
 )
-from longrank.networks.heads import load_classifier, n_outputs
+from longrank.networks.heads import load_classifier, n_outputs, stated_tokens
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.protocols import PassageScores, ScoringTask
@@ -97,9 +97,8 @@ class CrossEncoder:
             _note_new_head(model, network, self._notes)
         self._global = choose_global_attention(model, network, global_attention)
         self._separator = tokenizer.sep_token_id
-        self.max_tokens = choose_max_tokens(
-            model, max_tokens, tokenizer.model_max_length, position_limit(self._network)
-        )
+        limits = (tokenizer.model_max_length, stated_tokens(model), position_limit(self._network))
+        self.max_tokens = choose_max_tokens(model, max_tokens, *limits)
         self.encoder = self._network.base_model
         accelerate_by(backend, self.encoder, model, self._notes, dtype=dtype, first_only=True)
         where = self._network.device

@@ -191,6 +191,15 @@ def test_a_tokenizer_that_puts_nothing_between_query_and_passage_is_refused(
         scorer(folder)
 
 
+def test_the_length_in_the_files_of_sentence_transformers_is_the_models_limit(tmp_path: Path) -> None:
+    folder = save_cross_encoder(tmp_path / "m")
+    before = scorer(folder).max_tokens
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 20}))
+    assert scorer(folder).max_tokens == 20 < before
+    with pytest.raises(InputError, match="max_tokens must be between 8 and 20"):
+        scorer(folder, max_tokens=30)
+
+
 def test_texts_that_sentence_transformers_would_change_are_refused_unless_the_tokenizer_changes_them(
     tmp_path: Path,
 ) -> None:
