@@ -68,7 +68,7 @@ def prepared_texts(
         title, whole = readable(document.title), readable(document.text)
         read, shortened = _shortened(whole, limits.document_tokens, tokenizer)
         known = _beginning(document, len(read)) if shortened else document
-        named = replace(known, doc_id=_id_of(title, read), title=title, text=read)
+        named = _named(replace(known, title=title, text=read))
         candidates.append(Candidate(Query("q", text), named, 0.0))
         cut.append(shortened)
     statistics = statistics or TextStatistics([candidate.document for candidate in candidates])
@@ -133,12 +133,13 @@ def _at_most(block: Prepared, n: int | None) -> tuple[Prepared, list[bool]]:
     return block._replace(tasks=tasks, selected=selected), fewer
 
 
-def _id_of(title: str, text: str) -> str:
-    """Return an id that depends on the content alone: passages of long documents are drawn by it.
+def _named(document: Document) -> Document:
+    """Return a document with an id that depends on the content alone: passages of long documents are drawn by it.
 
     Ids of an index have no blank, so this id never finds vectors stored with an index.
     """
-    return f"text {digest_of([title, text])}"
+    places = [repr((document.passages, document.headings))] if document.passages or document.headings else []
+    return replace(document, doc_id=f"text {digest_of([document.title, document.text, *places])}")
 
 
 def _document(document: Any) -> Document:

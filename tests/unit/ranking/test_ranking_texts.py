@@ -67,6 +67,12 @@ def test_passages_and_headings_of_a_document_are_read_as_an_index_reads_them(pre
     assert (short.passages[-1].end, short.cut) == (len(" ".join(text.split()[:10])), True)
 
 
+def test_documents_of_equal_text_keep_their_own_passages() -> None:
+    reranker = Reranker("lexical", assignments={"passages.preset": "given"})
+    some = [Document("a", "", "a fox and a moon", passages=passages) for passages in (((0, 5),), ((0, 5), (6, 16)), ())]
+    assert [one.n_passages for one in sorted(reranker.rank("fox", some), key=lambda one: one.index)] == [1, 2, 1]
+
+
 def test_passages_that_do_not_match_the_text_are_refused_however_much_of_it_is_read() -> None:
     reranker = Reranker("lexical", assignments={"passages.preset": "given"})
     for limits in (None, TextLimits(document_tokens=2)):
