@@ -32,7 +32,7 @@ from longrank.index.arrays import mapped, write_array
 from longrank.index.reader import Index
 from longrank.index.vector_folders import SPARSE_FOLDERS, VectorsKey, documents_by_hash, write_passages
 from longrank.storage import open_manifest
-from longrank.types import Document, Float32s, Passage, Segmentation
+from longrank.types import Document, Float32s, Notes, Passage, Segmentation
 
 _TYPES = {
     "lengths": "<i8",
@@ -139,18 +139,25 @@ def stored_sparse(index: Index, name: str = "") -> SparseVectors:
 
 
 def write_sparse(
-    index: Index, name: str, key: VectorsKey, documents: Iterable[SparseDocument], *, model: str = ""
+    index: Index,
+    name: str,
+    key: VectorsKey,
+    documents: Iterable[SparseDocument],
+    *,
+    model: str = "",
+    notes: Notes | None = None,
 ) -> Path:
-    """Store the sparse vectors of all documents of an index; vectors of the same name are replaced.
+    """Store the sparse vectors of all documents of an index; vectors of the same name and model are replaced.
 
     The inverted index takes 8 bytes of memory per weight while it is made.
 
     Args:
         index: the index.
-        name: folder name, made of the model and the passages.
+        name: folder name, made of the model and the passages; another one if it holds vectors of another model.
         key: encoder and passages.
         documents: one entry per document, in the order of the index.
         model: alias or Hugging Face name of the model; empty for a folder.
+        notes: says that vectors of another model stay.
 
     Returns:
         The folder.
@@ -165,7 +172,7 @@ def write_sparse(
         write_passages(folder, {name: _TYPES[name] for name in _VALUES}, rows)
         _write_postings(folder)
 
-    return SPARSE_FOLDERS.store(index, name, meta, write)
+    return SPARSE_FOLDERS.store(index, name, meta, write, Notes() if notes is None else notes)
 
 
 def _write_postings(folder: Path) -> None:

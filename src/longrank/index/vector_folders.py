@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.config import suggestion
-from longrank.errors import InputError
+from longrank.errors import InputError, IntegrityError
 from longrank.index.arrays import ArrayWriter, mapped
 from longrank.index.content_hashes import SIZE, hash_of
 from longrank.index.folder import SPARSE, VECTORS, building
 from longrank.index.publishing import replace_folder
 from longrank.index.reader import Index
 from longrank.storage import MANIFEST, read_manifest, write_manifest
-from longrank.types import Segmentation
+from longrank.types import Notes, Segmentation
 
 HASHES = "hashes"
 _PASSAGES = {"passages": "<i4", "starts": "<i4", "ends": "<i4", "numbers": "<i4", "offsets": "<u8"}
@@ -107,20 +107,30 @@ class VectorFolders(NamedTuple):
             raise VectorsDoNotFit(what, path=folders[name], fix=fix)
         return folders[name]
 
-    def store(self, index: Index, name: str, meta: Mapping[str, Any], write: Callable[[Path], None]) -> Path:
-        """Write a folder in one step; vectors of the same name are replaced.
+    def store(
+        self, index: Index, name: str, meta: Mapping[str, Any], write: Callable[[Path], None], notes: Notes
+    ) -> Path:
+        """Write a folder in one step; vectors of the same name and model are replaced.
 
         Args:
             index: the index.
-            name: name of the folder.
+            name: name of the folder; where it holds vectors of another model, these stay, and the new ones get a name
+                with the beginning of their model's fingerprint.
             meta: values of the manifest, besides the index.
             write: writes the files into a folder.
+            notes: says that vectors of another model stay.
 
         Raises:
             InputError: the index cannot be written to, or another process is writing to it.
         """
-        target = index.path / self.room / re.sub(r"[^\w.-]+", "-", name)
+        usual = index.path / self.room / re.sub(r"[^\w.-]+", "-", name)
         with building(index.path) as work:
+            target = _free(usual, _model_of(meta))
+            if target != usual:
+                notes.say(
+                    f"{usual.name} has {self.kind} of another model, which stay: the new ones are {target.name}; "
+                    "remove the folder of those that you do not need"
+                )
             write(work)
             with ArrayWriter(work / HASHES, "u1") as hashes:
                 for document in index:
@@ -128,6 +138,26 @@ class VectorFolders(NamedTuple):
             write_manifest(work, {"index": index.digest, **meta})
             replace_folder(work, target, index.path)
         return target
+
+
+def _free(usual: Path, model: str) -> Path:
+    """Return the folder for vectors of a model: the usual one, unless it holds vectors of another model."""
+    own = usual.with_name(f"{usual.name}-{model.rpartition(':')[2][:8]}")
+    models = {path: _stored_model(path) for path in (usual, own)}
+    return next((path for path, stored in models.items() if stored == model), own if models[usual] else usual)
+
+
+def _stored_model(folder: Path) -> str:
+    """Return the model of stored vectors; empty if there are none, or their manifest cannot be read."""
+    try:
+        return _model_of(read_manifest(folder))
+    except (InputError, IntegrityError):
+        return ""
+
+
+def _model_of(manifest: Mapping[str, Any]) -> str:
+    """Return the kind and the model of the encoder of a manifest: its fingerprint without the options."""
+    return str(manifest.get("encoder", "")).partition(" max_tokens=")[0]
 
 
 DENSE_FOLDERS = VectorFolders(

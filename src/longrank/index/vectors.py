@@ -1,6 +1,6 @@
 """Passage vectors stored with an index, so that a search does not encode passages.
 
-    INDEX/vectors/<model>-<passages>/
+    INDEX/vectors/<model>-<passages>/       another model of the same name: <model>-<passages>-<fingerprint's beginning>
         vectors     float32[n, H]   unit vectors (or zeros) of all passages, document after document
         int8        int8[n, H]      the same, rounded (`longrank.index.int8`), for a search that reads less memory (+)
         scales      float32[n]      factor of each rounded vector (+)
@@ -36,7 +36,7 @@ from longrank.index.int8 import Int8Rows, int8_rows
 from longrank.index.reader import Index
 from longrank.index.vector_folders import DENSE_FOLDERS, VectorsKey, write_passages
 from longrank.storage import open_manifest, read_manifest
-from longrank.types import Document, Passage, Segmentation
+from longrank.types import Document, Notes, Passage, Segmentation
 
 _IDENTITY = ("format", "version", "index", *VectorsKey._fields)  # in the order of messages
 
@@ -218,17 +218,19 @@ def write_vectors(
     *,
     model: str = "",
     dtype: VectorsType = "float32",
+    notes: Notes | None = None,
 ) -> Path:
-    """Store the vectors of all documents of an index; vectors of the same name are replaced.
+    """Store the vectors of all documents of an index; vectors of the same name and model are replaced.
 
     Args:
         index: the index.
-        name: folder name, made of the model and the passages.
+        name: folder name, made of the model and the passages; another one if it holds vectors of another model.
         key: encoder and passages.
         dimension: H.
         documents: one entry per document, in the order of the index.
         model: alias or Hugging Face name of the model; empty for a folder.
         dtype: ``int8``: also store the vectors as 8-bit numbers.
+        notes: says that vectors of another model stay.
 
     Returns:
         The folder.
@@ -240,7 +242,9 @@ def write_vectors(
     int8 = dtype == "int8"
     rows = ((document.segmentation, _arrays(document, int8)) for document in documents)
     types = {"vectors": "<f4", "truncated": "u1", **(INT8_FILES if int8 else {})}
-    return DENSE_FOLDERS.store(index, name, meta, lambda folder: write_passages(folder, types, rows))
+    return DENSE_FOLDERS.store(
+        index, name, meta, lambda folder: write_passages(folder, types, rows), Notes() if notes is None else notes
+    )
 
 
 def _arrays(document: DocumentVectors, int8: bool) -> dict[str, Array]:

@@ -50,7 +50,8 @@ def add_vectors(
         index_path: an index.
         model: a bi-encoder: an alias, a folder or a Hugging Face name.
         preset: segmentation preset, a key of `longrank.text.segment.PRESETS`.
-        notes: counts passages longer than the model reads; names damaged vectors.
+        notes: counts passages longer than the model reads; names damaged vectors, and vectors of another model whose
+            name these would have.
         progress: called with the number of documents just done.
         engine: encodes the documents. None: this process.
         dtype: ``int8``: also store the vectors as 8-bit numbers, which a search compares first; ``float32``: do not;
@@ -75,7 +76,8 @@ def add_vectors(
     reused = ReusedVectors(index, key)
     documents = _encoded(index, encoder, engine, notes, progress, reused=reused)
     name, known = f"{scorer.model.name}-{preset}", "" if Path(model).expanduser().is_dir() else model
-    return write_vectors(index, name, key, scorer.dimension, documents, model=known, dtype=dtype or reused.dtype)
+    dtype = dtype or reused.dtype
+    return write_vectors(index, name, key, scorer.dimension, documents, model=known, dtype=dtype, notes=notes)
 
 
 def _stored(index: Index, key: VectorsKey, notes: Notes) -> PassageVectors | None:

@@ -44,7 +44,7 @@ def add_sparse(
         index_path: an index.
         model: a model of ``SparseEncoder``: a folder or a Hugging Face name.
         preset: segmentation preset, a key of `longrank.text.segment.PRESETS`.
-        notes: counts passages longer than the model reads; names damaged vectors.
+        notes: as of `longrank.ranking.build.add_vectors`.
         progress: called with the number of documents just done.
         engine: encodes the documents. None: this process.
 
@@ -75,7 +75,7 @@ def add_sparse(
             notes.say(f"stored vectors are damaged and computed again: {error}")
     name, known = f"{encoder.model.name}-{preset}", "" if Path(model).expanduser().is_dir() else model
     documents = _encoded(index, encoding, engine, earlier, notes=notes, progress=progress)
-    return write_sparse(index, name, key, documents, model=known)
+    return write_sparse(index, name, key, documents, model=known, notes=notes)
 
 
 class SparseEncoding(Encoding[SparseModel, SparseDocument]):

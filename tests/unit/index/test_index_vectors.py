@@ -207,9 +207,9 @@ def test_killed_while_the_old_vectors_are_removed_the_new_ones_are_there(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(shutil, "rmtree", dying)
-        write_vectors(index, "m", KEY._replace(encoder="other"), H, encoded(index))
+        write_vectors(index, "m", KEY._replace(segmenter="other"), H, encoded(index))
     verify_index(index.path)
-    assert find_vectors(index, KEY._replace(encoder="other"))[0] is not None
+    assert find_vectors(index, KEY._replace(segmenter="other"))[0] is not None
     write_vectors(index, "m", KEY, H, encoded(index))
     assert find_vectors(index, KEY)[0] is not None
     assert not list(index.path.glob(".building-*"))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from longrank.errors import InputError
 from longrank.index import Index, verify_index
 from longrank.index.vectors import stored_vectors
 from longrank.networks.feeding import OffsetTokenizer
+from longrank.networks.model_files import find_model
 from longrank.protocols import ScoringTask
 from longrank.ranking.build import add_vectors, attach_vectors
 from longrank.ranking.known_passages import KnownPassages
@@ -117,6 +119,26 @@ def test_vectors_that_are_there_are_not_made_again(index: Index, model: str) -> 
     assert add_vectors(index.path, model, "windows", Notes(), done.append) == first
     assert done == [6]
     assert (first / "vectors").stat().st_mtime_ns == written
+
+
+def test_another_model_of_the_same_name_replaces_no_vectors(index: Index, model: str, tmp_path: Path) -> None:
+    other, notes = str(save_encoder(tmp_path / "tiny", prompts={"document": "stone "})), Notes()
+    first = add_vectors(index.path, model, "windows", Notes(), lambda done: None)
+    before = stored_files(index)
+    second = add_vectors(index.path, other, "windows", notes, lambda done: None)
+    beginning = find_model(other).fingerprint.removeprefix("sha256:")[:8]
+    assert (second.name, stored_files(index)) == (f"tiny-windows-{beginning}", before)
+    assert any("tiny-windows has vectors of another model, which stay" in line for line in notes.lines())
+    changed = index.add([("new", "New words on an old page.")])
+    for path, of in ((first, model), (second, other)):  # both models renew their own
+        assert add_vectors(changed.path, of, "windows", Notes(), lambda done: None) == path
+        assert make_retriever(changed, f"dense:{path.name}", model=of).retrieve(queries(1)[0], 3)
+    assert sorted(path.name for path in first.parent.iterdir()) == [first.name, second.name]
+    shutil.rmtree(first)
+    assert add_vectors(changed.path, other, "windows", Notes(), lambda done: None) == second
+    (second / "vectors").write_bytes(b"")
+    assert add_vectors(changed.path, other, "windows", Notes(), lambda done: None) == second
+    assert add_vectors(changed.path, model, "windows", Notes(), lambda done: None) == first
 
 
 def test_damaged_vectors_are_made_again_and_that_is_said(index: Index, model: str) -> None:

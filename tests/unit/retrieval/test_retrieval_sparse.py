@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +169,19 @@ def test_indexes_and_models_that_do_not_fit_are_one_line(models: dict[str, Path]
         add_sparse(index, str(bi_encoder))
     with pytest.raises(InputError, match="is a sparse encoder, no bi-encoder"):
         make_scorer("bi-encoder", index=None, model=str(models["splade"]))
+
+
+def test_another_model_of_the_same_name_replaces_no_vectors(models: dict[str, Path], tmp_path: Path) -> None:
+    index, notes = add_sparse(new_index(tmp_path / "index"), str(models["splade"])), Notes()
+    first = stored_sparse(index).path
+    before, other = (first / "weights").read_bytes(), shutil.copytree(models["other"], tmp_path / "splade")
+    add_sparse(index, str(other), notes=notes)
+    (second,) = set(first.parent.iterdir()) - {first}
+    assert (first / "weights").read_bytes() == before != (second / "weights").read_bytes()
+    said = f"splade-tokens has sparse vectors of another model, which stay: the new ones are {second.name};"
+    assert any(line.startswith(said) for line in notes.lines())
+    for path, model in ((first, models["splade"]), (second, other)):
+        assert make_retriever(index, f"sparse:{path.name}", model=str(model)).retrieve(QUERIES[0], 3)
 
 
 def test_damaged_vectors_are_not_copied_to_a_changed_index(models: dict[str, Path], tmp_path: Path) -> None:
