@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from longrank.config import check_at_least
+from longrank.errors import InputError
 from longrank.networks.checks import check_weights
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
@@ -26,7 +27,7 @@ class ListDecoder:
         max_tokens: longest prompt and answer together; default: the model's limit.
         max_passage_tokens: longest passage; less if the prompt would not fit.
         device: a torch device, or ``auto``.
-        notes: counts cut passages.
+        notes: counts cut passages, and prompts with a cut query.
 
     Raises:
         InputError: the model cannot be loaded, or an option is out of range.
@@ -60,15 +61,15 @@ class ListDecoder:
         )
 
     def arrange(self, query: str, texts: Sequence[str]) -> str:
-        """Return the answer: the order of the texts, ``[2] > [1]``."""
+        """Return the answer: the order of the texts, ``[2] > [1]``.
+
+        Raises:
+            InputError: the prompt has no room for so many texts.
+        """
         import torch
 
         answer = _TOKENS_PER_PLACE * len(texts)
-        bare = len(self._ids(self._prompt(query, [""] * len(texts))))
-        room = max(1, (self.max_tokens - answer - bare) // len(texts) - 1)
-        read = [self._cut(text, min(self._longest, room)) for text in texts]
-        ids = self._ids(self._prompt(query, read))[: self.max_tokens - answer]
-        inputs = torch.tensor([ids], device=self._network.device)
+        inputs = torch.tensor([self._fitted(query, texts, self.max_tokens - answer)], device=self._network.device)
         with torch.inference_mode():
             written = self._network.generate(
                 input_ids=inputs,
@@ -81,6 +82,24 @@ class ListDecoder:
         text: str = self._tokenizer.decode(written[0, inputs.shape[1] :], skip_special_tokens=True)
         return text.strip()
 
+    def _fitted(self, query: str, texts: Sequence[str], limit: int) -> list[int]:
+        """Return the tokens of a whole prompt: of what is free, the query has half at most, and the texts the rest."""
+        free = limit - self._n_tokens("", [""] * len(texts))
+        asked = self._cut(query, free // 4)  # it stands in the prompt twice
+        room = (limit - self._n_tokens(asked, [""] * len(texts))) // len(texts) - 1
+        for longest in range(min(self._longest, room), 0, -1):  # a cut text can have more tokens within the prompt
+            read = [self._cut(text, longest) for text in texts]
+            if self._n_tokens(asked, read) <= limit:
+                self._notes.add("prompts of lists with a cut query", query[:40], asked != query)
+                for text, beginning in zip(texts, read, strict=True):
+                    self._notes.add("passages cut, to list them in a prompt", text[:40], beginning != text)
+                return self._ids(self._prompt(asked, read))
+        what = f"a prompt of {self.max_tokens} tokens has no room for {len(texts)} passages"
+        raise InputError(what, fix="choose a smaller --window, or a model with a larger limit")
+
+    def _n_tokens(self, query: str, texts: Sequence[str]) -> int:
+        return len(self._ids(self._prompt(query, texts)))
+
     def _prompt(self, query: str, texts: Sequence[str]) -> str:
         passages = "".join(f"[{n}] {text}\n" for n, text in enumerate(texts, 1))
         return _BEFORE.format(n=len(texts), query=query) + passages + _AFTER.format(query=query)
@@ -90,7 +109,7 @@ class ListDecoder:
         return ids
 
     def _cut(self, text: str, room: int) -> str:
+        """Return the first `room` tokens of a text, at least one."""
         offsets = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-        cut = len(offsets) > room
-        self._notes.add("passages cut, to list them in a prompt", text[:40], cut)
-        return text[: offsets[room - 1][1]] if cut else text
+        room = max(room, 1)
+        return text[: offsets[room - 1][1]] if len(offsets) > room else text

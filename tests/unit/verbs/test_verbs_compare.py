@@ -121,6 +121,35 @@ def test_the_top_of_a_run_is_compared_and_the_rest_follows(
         assert "malformed answers of the list reranker, completed in the former order" in capsys.readouterr().err
 
 
+@pytest.mark.neural
+def test_a_prompt_of_a_list_that_is_too_long_keeps_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from longrank.networks.model_files import find_model
+    from longrank.scoring.list_decoder import ListDecoder
+    from tiny_language_models import save_decoder
+
+    notes, read = Notes(), []
+    decoder = ListDecoder(find_model(str(save_decoder(tmp_path / "m", max_tokens=512))), notes=notes)
+    generate, tokenizer = decoder._network.generate, decoder._tokenizer
+
+    def spy(**options: Any) -> Any:
+        read.append(tokenizer.decode(options["input_ids"][0]))
+        assert options["input_ids"].shape[1] + options["max_new_tokens"] <= 512
+        return generate(**options)
+
+    monkeypatch.setattr(decoder._network, "generate", spy)
+    texts = ["stone house", "river water " * 200, "king of the north"]
+    decoder.arrange("where is the river bank " * 110, texts)
+    decoder.arrange("where", texts[::2])
+    for prompt, kept in zip(read, (texts[::2], texts[::2]), strict=True):
+        assert prompt.rstrip().endswith("Write nothing else.")
+        assert all(f"] {text}\n" in prompt for text in kept)
+    assert notes["prompts of lists with a cut query"] == notes["passages cut, to list them in a prompt"] == 1
+    with pytest.raises(
+        InputError, match="a prompt of 512 tokens has no room for 90 passages; choose a smaller --window"
+    ):
+        decoder.arrange("where", ["stone"] * 90)
+
+
 def test_wrong_values_are_refused_before_a_model_is_loaded(tmp_path: Path) -> None:
     from longrank.verbs.compare import compare
 
