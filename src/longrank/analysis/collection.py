@@ -45,7 +45,7 @@ class Queries:
 
     Attributes:
         n: number of queries.
-        judged: queries with judgments; None if there are no judgments.
+        judged: queries with judgments, grades below zero apart; None if there are no judgments.
         words: distribution of their words.
     """
 
@@ -76,8 +76,8 @@ class Judgments:
         level: lowest relevant grade.
         relevant: judgments of relevant documents.
         grades: grade -> number of judgments.
-        per_query: distribution of the judgments of a query.
-        relevant_per_query: distribution of the relevant documents of a query.
+        per_query: distribution of the judgments of a judged query.
+        relevant_per_query: distribution of the relevant documents of a judged query.
         without_relevant: judged queries without a relevant document.
         missing: judged documents that the collection lacks, in the order of the judgments.
         of_missing: judgments of missing documents.
@@ -137,8 +137,14 @@ def measured(
 
 def query_statistics(queries: Sequence[Query], qrels: Qrels | None) -> Queries:
     """Return statistics of one query or more."""
-    judged = None if qrels is None else sum(query.query_id in qrels for query in queries)
+    judged = None if qrels is None else len(_judged(qrels).keys() & {query.query_id for query in queries})
     return Queries(len(queries), judged, distribution([len(query.text.split()) for query in queries]))
+
+
+def _judged(qrels: Qrels) -> dict[str, dict[str, int]]:
+    """Return the judgments of each judged query: without grades below zero."""
+    judged = {q: {doc_id: grade for doc_id, grade in grades.items() if grade >= 0} for q, grades in qrels.items()}
+    return {query_id: grades for query_id, grades in judged.items() if grades}
 
 
 def judged_documents(qrels: Qrels) -> frozenset[str]:
@@ -159,25 +165,21 @@ def judgments(
         seed: another seed draws other examples.
     """
     grades = Counter(grade for judged in qrels.values() for grade in judged.values())
-    relevant = {query_id: sum(grade >= level for grade in judged.values()) for query_id, judged in qrels.items()}
-    missing = Counter(
-        doc_id
-        for judged in qrels.values()
-        for doc_id, grade in judged.items()
-        if grade >= 0 and doc_id not in lengths_of
-    )
+    queries_judged = _judged(qrels)
+    relevant = [sum(grade >= level for grade in judged.values()) for judged in queries_judged.values()]
+    missing = Counter(doc_id for judged in queries_judged.values() for doc_id in judged if doc_id not in lengths_of)
     known = None if queries is None else {query.query_id for query in queries}
     return Judgments(
         n=sum(n for grade, n in grades.items() if grade >= 0),
         level=level,
-        relevant=sum(relevant.values()),
+        relevant=sum(relevant),
         grades=dict(sorted(grades.items())),
-        per_query=distribution([sum(grade >= 0 for grade in judged.values()) for judged in qrels.values()]),
-        relevant_per_query=distribution(list(relevant.values())),
-        without_relevant=sum(n == 0 for n in relevant.values()),
+        per_query=distribution([len(judged) for judged in queries_judged.values()] or [0]),
+        relevant_per_query=distribution(relevant or [0]),
+        without_relevant=sum(n == 0 for n in relevant),
         missing=tuple(missing),
         of_missing=missing.total(),
-        unknown=None if known is None else tuple(query_id for query_id in qrels if query_id not in known),
+        unknown=None if known is None else tuple(query_id for query_id in queries_judged if query_id not in known),
         examples=tuple(_examples(qrels, lengths_of, seed)),
     )
 

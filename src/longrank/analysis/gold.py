@@ -8,7 +8,7 @@ if no alternative of the answer occurs so, letter case is ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from longrank.errors import InputError
@@ -137,11 +137,19 @@ def occurrences(text: str, alternatives: Iterable[str], spans: Sequence[Span]) -
             match.span()
             for pattern in patterns
             for start, end in spans or ((0, len(text)),)
-            for match in re.compile(pattern, flags).finditer(text, start, end)
+            for match in _matches(re.compile(pattern, flags), text, start, end)
         }
         if places:
             return tuple(sorted(places))
     return ()
+
+
+def _matches(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield the matches inside a span, also those that overlap; the letter behind the span decides its word border."""
+    while match := pattern.search(text, start, end + 1):
+        if match.end() <= end:
+            yield match
+        start = match.start() + 1
 
 
 def _pattern(answer: str) -> str:

@@ -52,6 +52,21 @@ def test_judgments_are_counted_by_grade_and_negative_ones_are_none() -> None:
     assert judgments(QRELS, lengths(), QUERIES, level=2).relevant == 1
 
 
+def test_queries_whose_grades_are_all_below_zero_are_not_judged() -> None:
+    qrels = {**QRELS, "q9": {"a": -1}, "q8": {"b": -2}}
+    assert query_statistics(QUERIES, qrels).judged == 2
+    found, without = judgments(qrels, lengths(), QUERIES), judgments(QRELS, lengths(), QUERIES)
+    assert found.grades == {**without.grades, -1: 2, -2: 1}
+    assert [found.without_relevant, found.unknown, found.per_query, found.relevant_per_query] == [
+        without.without_relevant,
+        without.unknown,
+        without.per_query,
+        without.relevant_per_query,
+    ]
+    nothing = judgments({"q9": {"a": -1}}, lengths(), QUERIES)
+    assert (nothing.n, nothing.without_relevant, nothing.per_query.max) == (0, 0, 0)
+
+
 def test_judged_documents_and_queries_that_are_missing_are_named() -> None:
     found = judgments(QRELS, lengths(), QUERIES)
     assert (found.missing, found.of_missing) == (("x",), 2)

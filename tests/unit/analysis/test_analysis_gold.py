@@ -38,6 +38,13 @@ def test_only_gold_spans_are_searched() -> None:
     assert occurrences(TEXT, ["In October 10"], [(0, 18), (25, 38)]) == ()
 
 
+def test_occurrences_overlap_and_a_span_that_ends_inside_a_word_is_no_border() -> None:
+    assert occurrences("no no no way", ["no no"], []) == ((0, 5), (3, 8))
+    assert occurrences("1099 cats", ["10"], [(0, 2)]) == ()
+    assert occurrences("1099 cats", ["99"], [(2, 4)]) == ()
+    assert occurrences("10 cats", ["10"], [(0, 2)]) == ((0, 2),)
+
+
 def test_case_is_ignored_only_if_no_alternative_occurs_as_it_is() -> None:
     assert occurrences(TEXT, ["October"], []) == ((22, 29),)
     assert occurrences(TEXT, ["OCTOBER"], []) == ((22, 29), (39, 46))
