@@ -19,6 +19,7 @@ from longrank.ranking.bounds import Bound, may_stop
 from longrank.ranking.bounds import walk as in_order
 from longrank.ranking.calibration import Calibration, read_calibration
 from longrank.ranking.settings import PipelineSettings
+from longrank.scoring.score_cache import CACHED
 from longrank.storage import digest_of
 from longrank.types import Evidence, Notes
 
@@ -102,6 +103,11 @@ class _Walk:
         return done == len(self._places) or may_stop(self.scores, self._bounds[done], k)
 
 
+def _uncached(fingerprint: str) -> str:
+    """Return a fingerprint without the mark of a score cache, which can change only the last bits of a score."""
+    return fingerprint.replace(CACHED, "")
+
+
 def open_stopping(
     cheap: DocumentScorer, expensive: DocumentScorer, aggregator: Aggregator, settings: PipelineSettings, notes: Notes
 ) -> StoppingScorer:
@@ -126,8 +132,8 @@ def open_stopping(
             )
     calibration = read_calibration(path)
     for kind, learned, actual in (
-        ("cheap scorer", calibration.cheap, cheap.fingerprint),
-        ("scorer", calibration.expensive, expensive.fingerprint),
+        ("cheap scorer", _uncached(calibration.cheap), _uncached(cheap.fingerprint)),
+        ("scorer", _uncached(calibration.expensive), _uncached(expensive.fingerprint)),
         ("aggregator", {"name": calibration.aggregator}, settings.aggregate.model_dump(exclude_none=True)),
     ):
         if learned != actual:

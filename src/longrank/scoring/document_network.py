@@ -20,6 +20,7 @@ from longrank.networks.loading import choose_device, choose_max_tokens, loading,
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_network
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.scoring.score_cache import CACHED
 from longrank.types import Notes
 
 
@@ -91,7 +92,7 @@ class DocumentNetworkScorer:
     def use_cache(self, path: Path) -> None:
         """Keep the encoder's outputs in a file, for this and other networks on the encoder (`NetworkReader`)."""
         self._reader.use_cache(path, self._dtype)
-        self.fingerprint += " with score cache"
+        self.fingerprint += CACHED
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
         """Return each document's score, and its passages' single scores and contributions.

@@ -23,6 +23,8 @@ from longrank.protocols import PassageScorer, PassageScores, ScoringTask
 from longrank.storage.key_values import KeyValues
 from longrank.types import Notes
 
+CACHED = " with score cache"
+"""End of the fingerprint of a scorer with a score cache."""
 _VALUE = struct.Struct("<f?")
 
 
@@ -75,7 +77,7 @@ class ScoreCache:
         self._scorer, self._notes, self._file = scorer, notes, KeyValues(path, "score cache")
         self.scorers = (scorer,)
         self.unit = scorer.unit
-        self.fingerprint = f"{scorer.fingerprint} with score cache"
+        self.fingerprint = scorer.fingerprint + CACHED
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
         """Return the scores of each task; missing ones are computed and stored.

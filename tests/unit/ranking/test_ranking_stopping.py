@@ -103,6 +103,17 @@ def stopping_settings(path: Path) -> list[str]:
     ]
 
 
+def test_a_calibration_by_evidence_with_a_score_cache_fits_a_pipeline_without(index: Index, calibrated: Path) -> None:
+    learned = json.loads(calibrated.read_text())
+    learned["expensive"] = learned["expensive"].replace(" | ", " with score cache | ", 1)
+    calibrated.write_text(json.dumps(learned))
+    open_pipeline(index, "lexical", assignments=stopping_settings(calibrated), notes=Notes())
+    learned["expensive"] = learned["expensive"].replace("k1=5", "k1=4", 1)
+    calibrated.write_text(json.dumps(learned))
+    with pytest.raises(InputError, match="was learned from another scorer"):
+        open_pipeline(index, "lexical", assignments=stopping_settings(calibrated), notes=Notes())
+
+
 def test_a_pipeline_that_stops_early_keeps_the_top_and_tells_what_it_left_alone(
     index: Index, calibrated: Path, tmp_path: Path
 ) -> None:
