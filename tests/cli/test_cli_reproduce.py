@@ -353,6 +353,24 @@ def test_another_model_in_a_folder_of_the_same_name_is_another_reproduction(
     assert "was begun with other models.encoder" in capsys.readouterr().err
 
 
+def test_a_model_that_changes_between_two_phases_is_refused(
+    workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The figures would be of two models."""
+    Path("model").mkdir()
+    Path("model/weights").write_text("1")
+    run = command._run
+
+    def changing(*arguments: Any) -> None:
+        run(*arguments)
+        Path("model/weights").write_text("2")
+
+    monkeypatch.setattr(command, "_run", changing)
+    assert reproduce("table.toml", "--model", "encoder=model") == 2
+    assert "out/table: a model, or a file that settings name, has changed meanwhile" in capsys.readouterr().err
+    assert not Path("out/table/results.json").exists()
+
+
 @pytest.mark.parametrize("file", ["phases.json", "reproduction.json", "table/reproduction.json"])
 @pytest.mark.parametrize("damage", [b"", b"[1]", b"\xff\xfe", b"[" * 100_000])
 def test_a_damaged_file_is_named(done: Path, capsys: pytest.CaptureFixture[str], file: str, damage: bytes) -> None:

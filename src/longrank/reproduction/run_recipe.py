@@ -51,8 +51,8 @@ def run_recipe(selected: SelectedRecipe, folder: Path, collection: Collection, r
         notes: collects remarks on accepted input.
 
     Raises:
-        InputError: the recipe has no program, queries, judgments or folds have a fault, or the folder belongs to
-            another reproduction.
+        InputError: the recipe has no program, queries, judgments or folds have a fault, the folder belongs to
+            another reproduction, or a model changes meanwhile.
         IntegrityError: a file of the folder is damaged.
         LongRankError: a command failed.
     """
@@ -65,11 +65,15 @@ def run_recipe(selected: SelectedRecipe, folder: Path, collection: Collection, r
     if phases.left(planned.commands):
         check_models(trial.requested_models)
     place.mkdir(parents=True, exist_ok=True)
-    claim(place, _identity(selected, inputs, trial.extra_files.files), INPUTS)
+    identity = _identity(selected, inputs, trial.extra_files.files)
+    claim(place, identity, INPUTS)
     for name, text in inputs.items():
         replace(place / name, text)
     bench = _bench(selected, folder, collection, inputs, phases)
     rows = list(program(bench))
+    if _identity(selected, inputs, trial.extra_files.files) != identity:  # each phase opens them for itself
+        fix = "delete this folder, and run the command again"
+        raise InputError("a model, or a file that settings name, has changed meanwhile", path=place, fix=fix)
     if bench.reads_documents:
         departed += document_departures(_known(selected, collection), len(Index.open(folder / "index")))
     n_queries = len(tested(inputs))
