@@ -143,18 +143,21 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
     options = replace(options, guess=is_folder(Path(source)))
     lenient = options.guess and not options.files.strict
     n_documents, first_fault = 0, None
+    visited = options.files.visited or (lambda path, whole: None)
     for file, format in _chosen(source, options, notes):
         try:
             for record in READERS[format](file, notes, options):
                 yield _composed(composer, record, file.path, notes)
                 n_documents += 1
+            visited(file.path, True)
         except InputError as error:
             if not lenient or format not in WHOLE_FILES or isinstance(error, MissingExtra):
                 raise
             first_fault = first_fault or error
             kind = f"{SCANNED} skipped" if isinstance(error, NoTextLayer) else "files that cannot be read skipped"
             skip(file.path, kind, str(error), options.files, notes)
-    if first_fault and not n_documents:
+            visited(file.path, False)
+    if first_fault and not n_documents and options.files.only is None:
         raise first_fault
 
 
@@ -166,8 +169,6 @@ def _chosen(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tuple
         if options.text.on_bytes is not None and format in WHOLE_FILES:
             options.text.on_bytes(file.path.stat().st_size)
         yield file, format
-        if options.files.visited is not None and file.path.exists():
-            options.files.visited(file.path)
 
 
 def _of_database(source: str, composer: Composer, notes: Notes, options: CorpusOptions) -> Iterator[Located]:

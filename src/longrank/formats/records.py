@@ -36,7 +36,7 @@ class FileOptions:
         exclude: patterns of files and folders to leave out.
         strict: True: a file that cannot be read is an error; False: it is skipped and counted.
         skipped: called with each skipped file and the reason.
-        visited: called with each file whose content was read, whether documents were found in it or not.
+        visited: called with each file after it was read, and False if it was skipped since it could not be read.
         only: files to read among those of a folder; None: all files.
         limits: limits of the parsers in child processes.
         ocr: command that prints the text of a scanned file, whose path is its last argument; None: such files are
@@ -47,7 +47,7 @@ class FileOptions:
     exclude: tuple[str, ...] = ()
     strict: bool = False
     skipped: Callable[[Path, str], object] | None = None
-    visited: Callable[[Path], object] | None = None
+    visited: Callable[[Path, bool], object] | None = None
     only: frozenset[Path] | None = None
     limits: ParserLimits = DEFAULT_PARSER_LIMITS
     ocr: str | None = None

@@ -101,5 +101,8 @@ def _encoding(raw: bytes, path: Path) -> str:
 
 
 def _is_utf_16(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return stream.read(2).startswith(_UTF_16)
+    try:
+        with path.open("rb") as stream:
+            return stream.read(2).startswith(_UTF_16)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None

@@ -77,11 +77,11 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
     files = _listed(places, corpus)
     runs: list[tuple[str, int]] = []
     digests: dict[str, RowsDigest] = {}
-    visited = set[Path]()
+    visited: dict[str, bool] = {}
     located = locate_documents(list(places), notes, _telling(corpus, visited))
     index = Index.build(_counted(digested(located, digests), runs), folder, corpus=corpus, notes=notes, **options)
     if files is not None:
-        _forget_unread(files, files.keys() - {absolute(str(path)) for path in visited})
+        _mark_unread(files, files, visited, {})
         files |= {path: digest.state(path) for path, digest in digests.items()}
         end = 0
         for path, n in runs:
@@ -95,15 +95,38 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
             write_sources(folder, Sources(tuple(map(absolute, places)), corpus, files, index.digest))
 
 
-def _telling(corpus: CorpusOptions, visited: set[Path], only: frozenset[Path] | None = None) -> CorpusOptions:
-    """Return options with which the files that are read are added to `visited`; `only`: the files to read."""
-    return replace(corpus, files=replace(corpus.files, visited=visited.add, only=only))
+def _telling(corpus: CorpusOptions, visited: dict[str, bool], only: frozenset[Path] | None = None) -> CorpusOptions:
+    """Return options with which `visited` gets the files that are read, and whether they could be read.
+
+    Args:
+        corpus: the options.
+        visited: absolute path -> False: the file was skipped.
+        only: the files to read; None: all.
+    """
+
+    def visit(path: Path, whole: bool) -> None:
+        visited[absolute(str(path))] = whole
+
+    return replace(corpus, files=replace(corpus.files, visited=visit, only=only))
 
 
-def _forget_unread(files: dict[str, SourceState], paths: Iterable[str]) -> None:
-    """Mark files that were listed, and were away when documents were read: the next update reads them."""
-    for path in paths:
-        files[path] = SourceState(path, -1, 0, "", files[path].ids)
+def _mark_unread(
+    files: dict[str, SourceState], paths: Iterable[str], visited: Mapping[str, bool], before: Mapping[str, SourceState]
+) -> None:
+    """Mark files that the next update reads: they were away when documents were read, or could not be read.
+
+    A file that could not be read in two updates counts as read: the cause lies in its content.
+
+    Args:
+        files: files as they were listed; gets the marks.
+        paths: the files to read.
+        visited: files that were read, and whether they could be read.
+        before: the record of the last update.
+    """
+    for path in [path for path in paths if not is_address(path) and not visited.get(path, False)]:
+        mark = f"unread {files[path].sha256}"
+        if path not in visited or path not in before or before[path].sha256 != mark:
+            files[path] = SourceState(path, -1, 0, mark, files[path].ids)
 
 
 @contextmanager
@@ -276,7 +299,7 @@ def _apply(
 ) -> Changes:
     """Delete and add documents; put the ids of read files into `now`."""
     ids: dict[str, list[str]] = {path: [] for path in read}
-    visited = set[Path]()
+    visited: dict[str, bool] = {}
     corpus = _telling(sources.corpus, visited, frozenset(map(Path, ids)))
     elsewhere = {doc_id: path for path in now if path not in ids for doc_id in now[path].ids}
     read_again = _noted(locate_in_files(sources.places, writer.notes, corpus), ids, elsewhere)
@@ -293,7 +316,7 @@ def _apply(
     ]
     for path, own in ids.items():
         now[path] = now[path]._replace(ids=tuple(own))
-    _forget_unread(now, {path for path in ids if not is_address(path)} - set(map(str, visited)))
+    _mark_unread(now, ids, visited, sources.files)
     return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
 
 

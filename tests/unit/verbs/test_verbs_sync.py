@@ -12,7 +12,7 @@ import pytest
 
 from longrank.errors import InputError, LongRankError
 from longrank.formats.corpora import Located
-from longrank.formats.records import CorpusOptions
+from longrank.formats.records import CorpusOptions, Record, SourceFile
 from longrank.index import Index
 from longrank.index.folder import SOURCES
 from longrank.index.sources import Sources, SourceState, write_sources
@@ -257,6 +257,34 @@ def test_a_file_that_is_away_while_documents_are_read_is_indexed_when_it_is_back
     sync([folder], tmp_path / "index")
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark.", "b.txt": "Cats meow." if built else "Cats purr."}
     assert not any(sync([folder], tmp_path / "index"))
+
+
+def test_a_file_that_cannot_be_read_is_tried_once_more(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longrank.collections.documents import READERS
+
+    (folder / "bad.txt").write_bytes(b"\0" * 9)
+    real, moved = READERS["text"], []
+
+    def while_away(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
+        if file.path.name != "b.txt" or moved:
+            yield from real(file, notes, options)
+            return
+        moved.append(file.path.rename(tmp_path / "away"))
+        try:
+            yield from real(file, notes, options)
+        finally:
+            moved[0].rename(file.path)
+
+    monkeypatch.setitem(READERS, "text", while_away)
+    sync([folder], tmp_path / "index")
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
+    assert sync([folder], tmp_path / "index").changed == [str(folder / name) for name in ("b.txt", "bad.txt")]
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark.", "b.txt": "Cats purr."}
+    assert not any(sync([folder], tmp_path / "index"))
+    (folder / "bad.txt").write_text("Cows moo.")
+    assert sync([folder], tmp_path / "index").added == 1
 
 
 def test_a_file_that_vanishes_between_two_looks_has_vanished(
