@@ -25,7 +25,7 @@ from longrank.index.folder import building
 from longrank.index.publishing import discard, replace_folder
 from longrank.index.vectors import PassageVectors
 from longrank.retrieval.ann_methods import ANN_METHODS, AnnMethod, search, training_rows
-from longrank.retrieval.nearest import pooled, rows_of
+from longrank.retrieval.nearest import best_cosines, best_documents, rows_of
 from longrank.retrieval.products import products, rounding
 from longrank.retrieval.searcher import Hits
 from longrank.scoring.vectors import cosines
@@ -34,6 +34,7 @@ from longrank.types import Float32s
 
 FORMAT, VERSION = "longrank approximate search", 1
 _SAMPLE, _TOP, _AT_ONCE = 200, 100, 8192
+_SHARE = 4  # from a quarter of all passages on, the fast product of all takes less time than copying them
 
 
 class Graph:
@@ -61,8 +62,8 @@ class Graph:
     def best_documents(self, query: Float32s, ranks: NDArray[np.uint32], k: int) -> Hits:
         """Return about the k documents with the best passages; their scores are exact.
 
-        Passages are found by the graph, and the 2 k documents of the best passages found are scored by all their
-        passages.
+        Passages are found by the graph, and the k documents of the best passages found are scored by all their
+        passages; if these are many, all documents are.
 
         Args:
             query: unit vector, float32[H].
@@ -77,21 +78,24 @@ class Graph:
             if len(numbers) >= min(k, len(offsets) - 1) or n >= len(self._stored):
                 break
             n *= 4
-        found = self._cosines(rows, query)
+        found = cosines(self._stored.matrix[rows], query)
+        self._check_finite(rows, found)
         best = np.maximum.reduceat(found, starts)
-        numbers = np.sort(numbers[np.lexsort((ranks[numbers], best))[::-1][: 2 * k]])
-        rows, local = rows_of(offsets, numbers)
-        scores = pooled(self._cosines(rows, query), local, 1)
-        order = np.lexsort((ranks[numbers], scores))[::-1][:k]
+        numbers = np.sort(numbers[np.lexsort((ranks[numbers], best))[::-1][:k]])
+        if _SHARE * int((offsets[numbers + 1] - offsets[numbers]).sum()) > len(self._stored):  # exact search is faster
+            return Hits(*best_documents(self._stored, query, ranks, k))
+        scores = best_cosines(self._stored.matrix, offsets, numbers, query)
+        if not np.isfinite(scores).all():
+            every, _ = rows_of(offsets, numbers)
+            self._check_finite(every, cosines(self._stored.matrix[every], query))
+        order = np.lexsort((ranks[numbers], scores))[::-1]
         return Hits(numbers[order], scores[order])
 
-    def _cosines(self, rows: NDArray[np.int64], query: Float32s) -> Float32s:
-        scores = cosines(self._stored.matrix[rows], query)
+    def _check_finite(self, rows: NDArray[np.int64], scores: Float32s) -> None:
         if not np.isfinite(scores).all():
             of_all = np.zeros(len(self._stored), np.float32)
             of_all[rows] = scores
             self._stored.check_finite(of_all)
-        return scores
 
 
 def write_graph(

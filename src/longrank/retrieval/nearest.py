@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.index.vectors import PassageVectors
-from longrank.retrieval.products import Products, products_of
+from longrank.retrieval.products import Products, products, products_of, rounding
 from longrank.scoring.vectors import cosines
 from longrank.types import Float32s
 
@@ -113,6 +113,19 @@ def _exact(  # noqa: PLR0917
     exact = np.full(len(rows), -np.inf, np.float32)
     exact[kept] = cosines(matrix[rows[kept]], query)
     return pooled(exact, local, best)
+
+
+def best_cosines(
+    matrix: NDArray[np.float32], offsets: NDArray[np.int64], numbers: NDArray[np.int64], query: Float32s
+) -> Float32s:
+    """Return the exact score of the best passage of some documents, float32[n], whichever passages they have."""
+    rows, local = rows_of(offsets, numbers)
+    rough = products(matrix[rows], query)
+    least = np.maximum.reduceat(rough, local[:-1]) - np.float32(2 * rounding(query))
+    kept = rough >= np.repeat(least, np.diff(local))
+    exact = np.full(len(rows), -np.inf, np.float32)
+    exact[kept] = cosines(matrix[rows[kept]], query)
+    return pooled(exact, local, 1)
 
 
 def _falling(scores: Float32s, offsets: NDArray[np.int64]) -> tuple[Float32s, NDArray[np.int64]]:

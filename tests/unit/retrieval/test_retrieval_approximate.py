@@ -56,12 +56,28 @@ def test_documents_are_scored_by_all_their_passages_whichever_was_found(
     last = offsets[1:] - 1  # the last passage of each document is found, mostly not its best
     assert (np.diff(offsets) > 1).any()
     monkeypatch.setattr(Graph, "passages", lambda self, query, n: last[: max(n // 4, 2)])
-    for query, known in exact:
-        scores = {row.doc_id: row.score for row in known}
-        for k in (2, 10):
-            found = Dense(index, stored, encode, graph=graph).retrieve(query, k)
-            assert len(found) == k
-            assert [row.score for row in found] == [scores[row.doc_id] for row in found]
+    for share in (0, 4):
+        monkeypatch.setattr("longrank.retrieval.approximate._SHARE", share)
+        for query, known in exact:
+            scores = {row.doc_id: row.score for row in known}
+            for k in (2, 10):
+                found = Dense(index, stored, encode, graph=graph).retrieve(query, k)
+                assert len(found) == k
+                assert [row.score for row in found] == [scores[row.doc_id] for row in found]
+
+
+def test_a_passage_that_is_not_finite_is_named_though_another_was_found(
+    index: Index, stored: PassageVectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, offsets = write_graph(index, stored), stored.offsets.astype(np.int64)
+    bad = int(np.flatnonzero(np.diff(offsets) > 1)[0])
+    matrix = stored.matrix.copy()
+    matrix[offsets[bad]] = np.nan
+    monkeypatch.setattr(type(stored), "matrix", matrix, raising=False)
+    monkeypatch.setattr(Graph, "passages", lambda self, query, n: offsets[1:] - 1)
+    monkeypatch.setattr("longrank.retrieval.approximate._SHARE", 0)
+    with pytest.raises(IntegrityError, match=f"of document '{index.doc_id(bad)}' is not finite"):
+        Dense(index, stored, encode, graph=graph).retrieve(queries(1)[0], 50)
 
 
 @pytest.mark.parametrize("method", ANN_METHODS)
@@ -160,6 +176,7 @@ def test_documents_that_approximate_search_cannot_reach_are_said(
 ) -> None:
     graph, notes = write_graph(index, stored, "ivf-pq"), Notes()
     monkeypatch.setattr(IvfPq, "probes", 1)
+    monkeypatch.setattr("longrank.retrieval.approximate._SHARE", 0)  # so few passages would be searched exactly
     retriever = Dense(index, stored, encode, graph=graph, notes=notes)
     query = queries(1)[0]
     found = [len(retriever.retrieve(query, k)) for k in (1, 50)]
