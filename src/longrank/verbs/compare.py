@@ -192,20 +192,25 @@ def _evidence_of(
         query_ids[document.query_id] = None
         if document.doc_id in wanted.get(document.query_id, ()):
             known.setdefault(document.query_id, {})[document.doc_id] = document
-    _check_queries(header, [queries[query_id] for query_id in query_ids if query_id in queries], index, notes)
+    found = [queries[query_id] for query_id in query_ids if query_id in queries]
+    _check_queries(header, found, list(queries.values()), index, notes)
     return header, known
 
 
-def _check_queries(header: Mapping[str, Any], queries: Sequence[Query], index: Index, notes: Notes) -> None:
+def _check_queries(
+    header: Mapping[str, Any], queries: Sequence[Query], given: Sequence[Query], index: Index, notes: Notes
+) -> None:
     """Refuse evidence of other queries under the same ids; note it where the header cannot tell.
 
     Args:
         header: of the evidence.
         queries: those whose documents the evidence has, in its order.
+        given: all queries.
         index: an index of several languages adds the queries' languages to their digest, and these are not known here.
         notes: see above.
     """
-    if header.get("queries", digest := digest_of_queries(queries, index.options)) == digest:
+    known = (digest_of_queries(some, index.options) for some in (queries, given))
+    if "queries" not in header or header["queries"] in known:
         return
     if len(queries) == header.get("n_queries") and not index.options.analyzer_field:
         fix = "give the queries, and the `field`, that the run was reranked with"

@@ -31,11 +31,12 @@ def test_without_scores_they_are_one_by_rank() -> None:
 
 def test_scores_that_only_grow_are_distances_and_refused() -> None:
     with pytest.raises(InputError, match=r"^table pages: the scores grow from .*; return scores that fall"):
-        scored(rows(0.1, 0.4, 0.4, 0.9), PLACE, Notes())
+        scored(rows(0.1, 0.4, 0.5, 0.9, 1.5, 1.7), PLACE, Notes())
 
 
-def test_scores_in_another_order_than_the_documents_are_counted() -> None:
-    scored(rows(2.0, 3.0, 1.0), PLACE, notes := Notes())
+@pytest.mark.parametrize("scores", [(2.0, 3.0, 1.0), (1.0, 2.0), (1.0, 1.0, 1.0000001), (1.0, 2.0, 2.0, 3.0, 4.0, 5.0)])
+def test_scores_in_another_order_than_the_documents_are_counted(scores: tuple[float, ...]) -> None:
+    scored(rows(*scores), PLACE, notes := Notes())
     assert notes.lines() == [
         "queries whose documents the store orders otherwise than by their scores, ranked by the scores: 1"
     ]

@@ -140,9 +140,10 @@ def _checked(settings: dict[str, Any], source: Source) -> dict[str, Any]:
     if other:
         raise InputError("a setting of the adapter is not supported", path=path, got=other[0])
     beginning = settings.get("init_lora_weights")
+    beginning = beginning.lower() if isinstance(beginning, str) else beginning
     if beginning not in (*_BEGINNINGS, *_CHANGING_BASES):
         fix = "save it by peft's path_initial_model_for_weight_conversion, as an adapter of the original base model"
-        what = "the beginning of the training changed the base weights (init_lora_weights)"
+        what = "the beginning of the training may have changed the base weights (init_lora_weights)"
         raise InputError(what, path=path, got=beginning, fix=fix)
     kept = {} if beginning in _CHANGING_BASES else {"init_lora_weights": True}
     return {name: value for name, value in settings.items() if name in _READ} | kept

@@ -15,6 +15,7 @@ from longrank.retrieval.noting import Noting
 from longrank.text.words import readable
 from longrank.types import Document, Notes, Query, Run, ScoredDoc
 
+_CLEAR = 6  # scores in a random order grow so far in 1 of 720 answers
 _OPTIONS = CorpusOptions(ignore_passages=True)
 
 
@@ -103,8 +104,8 @@ def scored(rows: Sequence[tuple[Record, Any]], place: Path, notes: Notes) -> lis
     The first record of an id stays; others are counted.
 
     Raises:
-        InputError: as `documents_of`, a score that is not a finite number, or scores that grow from the store's first
-            document to its last: distances.
+        InputError: as `documents_of`, a score that is not a finite number, or scores of several documents that grow
+            from the first to the last: distances.
     """
     first, scores = dict[str, Record](), dict[str, float]()
     for rank, (record, score) in enumerate(rows, 1):
@@ -121,10 +122,10 @@ def _check_order(scores: Sequence[float], place: Path, notes: Notes) -> None:
     """Check that scores, in the store's order, do not contradict it: documents are ranked by their scores.
 
     Raises:
-        InputError: they only grow.
+        InputError: those of `_CLEAR` documents or more only grow.
     """
     grows = [after > before for before, after in pairwise(scores)]
-    if any(grows) and list(scores) == sorted(scores):
+    if len(scores) >= _CLEAR and all(grows):
         what = "the scores grow from the first document to the last, as distances do"
         raise InputError(what, path=place, fix="return scores that fall, such as 1 / (1 + distance), or none")
     if any(grows):
