@@ -127,21 +127,22 @@ class _WorkerDied(LongRankError):
     """A worker process ended without an answer."""
 
 
-def _check_start(processes: Sequence[Any]) -> None:
-    """Check that no process ended with an error of Python, which happens only before its first task.
+def _check_ends(processes: Sequence[Any], died: _WorkerDied) -> None:
+    """Check that no process ended with an error of its own: nothing killed it.
 
     Raises:
-        InputError: a process did.
+        LongRankError: a process did.
     """
     ended = wait([process.sentinel for process in processes], 5)
     for process in processes:
         if process.sentinel in ended:
             process.join(5)  # its pipes close before it has an exit code
     if any(process.exitcode == 1 for process in processes):
-        fix = (
+        block = str(died).partition(",")[0].replace("was killed", "ended with an error")
+        guard = (
             'a script that uses workers needs `if __name__ == "__main__":` before its calls, for each worker imports it'
         )
-        raise InputError("a worker process ended before its first task", fix=fix) from None
+        raise LongRankError(f"{block}, which stands above; {guard}") from None
 
 
 @contextmanager
@@ -158,8 +159,8 @@ def _started(functions: Sequence[Callable[[Any], Any]]) -> Iterator[list[_Pipe]]
             pipes.append(here)
             processes.append(process)
         yield pipes
-    except _WorkerDied:
-        _check_start(processes)
+    except _WorkerDied as died:
+        _check_ends(processes, died)
         raise
     finally:
         for pipe in pipes:

@@ -82,7 +82,7 @@ def open_documents(source: Any, options: CorpusOptions | None, notes: Notes) -> 
     source = list(source) if isinstance(source, Iterator) else source
     shown = shown_source(str(source)) if isinstance(source, str | Path) else None
     digest, n_documents = hashlib.sha256(), 0
-    with TemporaryFile() as digests:
+    with TemporaryFile(buffering=0) as digests:  # else a full disk shows when it is closed
         for document in read_documents(source, options, notes):
             content = _content(document)
             digest.update(content)

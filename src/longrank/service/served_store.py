@@ -13,6 +13,7 @@ from longrank.ranking.from_store import pipeline_of_candidates
 from longrank.ranking.pipeline import Pipeline
 from longrank.ranking.settings import PipelineSettings
 from longrank.retrieval.stores import Store
+from longrank.retrieval.stores.found import SeveralTexts
 from longrank.scoring import keeping_models
 from longrank.service.errors import Refusal
 from longrank.types import Document, Notes
@@ -73,11 +74,14 @@ class ServedStore:
         """Return a document.
 
         Raises:
-            Refusal: 404, no such document; 502, as `bind`, or the store answers in part, without the document.
+            Refusal: 404, no such document, or several texts with the id; 502, as `bind`, or the store answers in part,
+                without the document.
         """
         notes = Notes()
         try:
             found = self.store.documents([doc_id], notes)
+        except SeveralTexts:
+            raise Refusal(404, "not_found", "the store has several texts with this id") from None
         except InputError as error:
             raise _refused(error) from None
         _log(notes)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -41,9 +42,14 @@ def test_a_script_that_every_worker_would_run_again_is_told_how_to_guard_its_cal
     script.write_text("import math\nfrom longrank.engines import Local\nlist(Local(2).each(math.sqrt, [4.0, 9.0]))\n")
     ended = subprocess.run([sys.executable, str(script)], check=False, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 1
-    assert (
-        "InputError: a worker process ended before its first task; a script that uses workers needs `if" in ended.stderr
+    assert re.search(
+        r"a worker process ended with an error at block [01], which stands above; a script that", ended.stderr
     )
+
+
+def test_a_worker_that_ends_by_an_error_was_not_killed() -> None:
+    with pytest.raises(LongRankError, match=r"ended with an error at block [01], which stands above"):
+        list(Local(2).each(os._exit, [1] * 3))
 
 
 def test_what_comes_early_waits_for_its_turn() -> None:

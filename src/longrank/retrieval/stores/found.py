@@ -19,6 +19,10 @@ _CLEAR = 6  # scores in a random order grow so far in 1 of 720 answers
 _OPTIONS = CorpusOptions(ignore_passages=True)
 
 
+class SeveralTexts(InputError):
+    """The id of a document does not select a text."""
+
+
 class Found(NamedTuple):
     """A document as the store has it, with metadata, and its score in the store's unit."""
 
@@ -86,13 +90,14 @@ def documents_of(records: Iterable[Record], place: Path, notes: Notes) -> list[D
         notes: counts documents with an empty text.
 
     Raises:
-        InputError: a record without a text, or several records with an id: the id does not select a text.
+        InputError: a record without a text.
+        SeveralTexts: several records with an id.
     """
     composer, documents = Composer(_OPTIONS), dict[str, Document]()
     for record in records:
         if record.doc_id in documents:
             fix = "store each document as one text, or search the store instead of reranking a run"
-            raise InputError("the store has several texts with this id", path=place, got=record.doc_id, fix=fix)
+            raise SeveralTexts("the store has several texts with this id", path=place, got=record.doc_id, fix=fix)
         values = {name: readable(value) if isinstance(value, str) else value for name, value in record.values.items()}
         documents[record.doc_id] = composer.document(record._replace(values=values), place, notes)
     return list(documents.values())
