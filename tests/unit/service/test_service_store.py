@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,6 +15,7 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 from longrank.cli.main import main
 from longrank.errors import InputError
 from longrank.retrieval.stores import Found
+from longrank.retrieval.stores.found import SeveralTexts
 from longrank.service.engine import Engine, PipelineChoice
 from longrank.service.rerank import Service
 from longrank.service.served_store import ServedStore
@@ -112,6 +114,14 @@ def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     logger = logging.getLogger("longrank.service.served_store")
     monkeypatch.setattr(logger, "warning", lambda message, *values: lines.append(message % values))
     return lines
+
+
+def test_an_id_of_several_texts_is_not_found(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = SeveralTexts("the store has several texts with this id", path="shelf.toml", got="fox")
+    monkeypatch.setattr(shelf, "documents", Mock(side_effect=error))
+    with pytest.raises(Refusal, match="several texts") as refused:
+        ServedStore("postgres:/secret/shelf.toml", shelf).document("fox")
+    assert refused.value.status == 404
 
 
 def test_remarks_of_the_store_are_warnings_of_the_search_and_logged_with_their_places(
