@@ -102,20 +102,20 @@ def test_files_of_an_earlier_model_in_the_repository_are_refused_or_deleted(
 ) -> None:
     """Libraries would read a mixture of both models."""
     hub, command = Hub(monkeypatch), ["publish", str(training), "--repo", "me/tiny"]
-    hub.files += [*contents(training / "model"), "README.md", "LICENSE.txt", "figure.png"]
+    hub.files += [*contents(training / "model"), "README.md", "LICENSE.txt", "results.json", "2_Dense/config.json"]
     assert main(command) == 0
     assert hub.deleted is None
-    hub.files += ["model-00001-of-00002.safetensors", "2_Dense/config.json", "a[1].json"]
+    hub.files += ["model-00001-of-00002.safetensors", "old.ckpt", "a[1]config.json"]
     hub.calls.clear()
     capsys.readouterr()
     assert main(command) == 2
     assert "upload_folder" not in dict(hub.calls)
     assert (
         "me/tiny: the repository has files of another model, which would stay beside this one "
-        "(got '2_Dense/config.json, a[1].json, model-00001-of-00002.safetensors'); --replace deletes them"
+        "(got 'a[1]config.json, model-00001-of-00002.safetensors, old.ckpt'); --replace deletes them"
     ) in capsys.readouterr().err
     assert main([*command, "--replace"]) == 0
-    assert hub.deleted == ["2_Dense/config.json", "a[[]1].json", "model-00001-of-00002.safetensors"]
+    assert hub.deleted == ["a[[]1]config.json", "model-00001-of-00002.safetensors", "old.ckpt"]
     assert main([*command, "--replace", "--dry-run"]) == 0
 
 

@@ -9,10 +9,13 @@ from tempfile import TemporaryDirectory
 
 from longrank.errors import InputError, LongRankError, MissingExtra, first_line
 from longrank.networks.model_card import CARD
-from longrank.networks.model_files import SUFFIXES
 
-_READ = (*SUFFIXES, ".jinja", ".bin", ".pt", ".pth", ".h5", ".msgpack", ".onnx", ".xml", ".gguf")
-"""Suffixes of the files of a repository that a library may read as a part of its model."""
+_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".pkl", ".ckpt", ".h5", ".msgpack", ".onnx", ".xml", ".gguf")
+_SETTINGS = (
+    *("*config.json", "*.index.json", "modules.json", "tokenizer*.json", "vocab.*", "merges.txt", "*.model"),
+    *("special_tokens_map.json", "added_tokens.json", "*.metadata", "*.jinja", "longrank.json"),
+)
+"""Files of a repository that a library may read as parts of its model, by suffix and by name."""
 
 
 def upload(
@@ -64,9 +67,17 @@ def upload(
 
 
 def _of_others(present: Collection[str], files: Collection[str]) -> list[str]:
-    """Return the files of a repository that a library may read together with a model that lacks them."""
-    names = sorted(name for name in present if PurePosixPath(name).suffix in _READ and name not in files)
-    return [name for name in names if PurePosixPath(name).stem not in ("LICENSE", "NOTICE")]
+    """Return the files of a repository that a library may read together with a model that lacks them.
+
+    A library reads files in the folders of a model's modules, and `files` has all that belong there.
+    """
+    folders = {PurePosixPath(name).parent for name in files}
+    others = [PurePosixPath(name) for name in sorted(set(present) - set(files))]
+    return [str(path) for path in others if path.parent in folders and _may_be_read(path)]
+
+
+def _may_be_read(path: PurePosixPath) -> bool:
+    return path.suffix in _WEIGHTS or any(path.match(pattern) for pattern in _SETTINGS)
 
 
 def _named(names: list[str]) -> str:

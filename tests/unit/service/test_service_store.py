@@ -17,6 +17,7 @@ from longrank.errors import InputError
 from longrank.retrieval.stores import Found
 from longrank.retrieval.stores.found import SeveralTexts
 from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.errors import Refusal
 from longrank.service.rerank import Service
 from longrank.service.served_store import ServedStore
 from longrank.types import Document, Notes, Query
