@@ -7,10 +7,11 @@ a commit (40 hexadecimal digits); only a commit always names the same files.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from longrank.errors import InputError, MissingExtra
 
@@ -70,7 +71,7 @@ def _is_whole(folder: Path) -> bool:
         network = next((place for place, kind in modules if kind == "Transformer"), folder)
         config = json.loads((network / "config.json").read_text(encoding="utf-8"))
         return (
-            (bool(modules) or _names_head(config.get("architectures") or []))
+            (bool(modules) or names_head(config))
             and _has_weights(network)
             and any(any(network.glob(pattern)) for pattern in _VOCABULARIES)
             and all((place / "config.json").is_file() for place, kind in modules if kind != "Normalize")
@@ -88,7 +89,9 @@ def _modules(folder: Path) -> list[tuple[Path, str]]:
     return [(folder / entry["path"], entry["type"].rpartition(".")[2]) for entry in listed]
 
 
-def _names_head(architectures: list[str]) -> bool:
+def names_head(config: Mapping[str, Any]) -> bool:
+    """Tell whether a configuration names a network with a head: a network without a head needs modules.json."""
+    architectures = config.get("architectures") or []
     encoders = ("Model", "ForMaskedLM", "ForPreTraining")
     return any(name.endswith("LMHeadModel") or not name.endswith(encoders) for name in architectures)
 

@@ -167,10 +167,17 @@ def check_unchanged(model: Model) -> None:
 
 
 def modules_of(folder: Path) -> list[tuple[str, Path]]:
-    """Return the class and the folder of each module of modules.json; `find_model` has checked the file."""
+    """Return the class and the folder of each module of modules.json, if there is the file.
+
+    Raises:
+        InputError: it is no list of modules.
+    """
     path = folder / "modules.json"
-    entries = json.loads(read_small(path, CONFIG, "a model's settings")) if path.is_file() else []
-    return [(str(entry["type"]).rpartition(".")[2], folder / entry["path"]) for entry in entries]
+    try:
+        entries = json.loads(read_small(path, CONFIG, "a model's settings")) if path.is_file() else []
+        return [(str(entry["type"]).rpartition(".")[2], folder / str(entry["path"])) for entry in entries]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError("is not a list of modules", path=path) from None
 
 
 def check_tokenizer(folder: Path) -> None:

@@ -11,7 +11,7 @@ from longrank.errors import InputError
 from longrank.networks.conversion.heads import FAMILIES
 from longrank.networks.conversion.sources import Source, find_source
 from longrank.networks.loading import loading
-from longrank.networks.model_files import SUFFIXES, Model, Unconverted, find_model, module_folders
+from longrank.networks.model_files import SUFFIXES, Model, Unconverted, find_model
 from longrank.storage import digest_of, sha256_of
 from longrank.storage.cache import cache_folder
 from longrank.storage.workplace import check_apart, check_outside, check_own
@@ -104,11 +104,13 @@ def converted(model: str, notes: Notes) -> str:
         return model
     except Unconverted as error:
         source = error.source
+    from longrank.networks.conversion.modules import module_places
+
     found = find_source(source)
     place = found.weights[0].parent
     # of a base on the hub, the commit is in the path of the configuration
     base = [Path(found.base)] if found.base and Path(found.base).is_dir() else []
-    folders = (place, found.tokenizer, *base, *module_folders(found.config.parent))
+    folders = (place, found.tokenizer, *base, *module_places(found))
     settings = {path for folder in folders for path in folder.iterdir() if path.suffix in SUFFIXES}
     read = {*found.weights, found.config, *filter(Path.is_file, settings)}
     digest = digest_of({os.path.relpath(path, place): sha256_of(path) for path in read})

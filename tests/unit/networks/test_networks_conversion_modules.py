@@ -69,6 +69,38 @@ def test_modules_that_are_not_converted_are_named(tmp_path: Path) -> None:
     assert not (tmp_path / "new" / "modules.json").exists()
 
 
+def test_the_network_of_an_older_model_lies_in_a_folder_of_its_own(tmp_path: Path) -> None:
+    folder = save_encoder(tmp_path / "published")
+    expected = BiEncoder(find_model(str(folder))).score([task(QUERY, PASSAGES)])
+    network, modules = folder / "0_Transformer", json.loads((folder / "modules.json").read_text())
+    network.mkdir()
+    for path in [path for path in folder.iterdir() if path.is_file() and path.name != "modules.json"]:
+        if path.name != "config_sentence_transformers.json":
+            path.rename(network / path.name)
+    modules[0]["path"] = "0_Transformer"
+    (folder / "modules.json").write_text(json.dumps(modules))
+    pickled(folder)
+    for name, source in (("whole", folder), ("network", network)):
+        longrank.convert(source, tmp_path / name, head="encoder")
+        found = BiEncoder(find_model(str(tmp_path / name))).score([task(QUERY, PASSAGES)])
+        np.testing.assert_array_equal(found[0].scores, expected[0].scores)
+
+
+def test_modules_of_a_base_model_and_unknown_modules_are_named(tmp_path: Path) -> None:
+    folder = pickled(save_encoder(tmp_path / "published"))
+    (tmp_path / "alone").mkdir()
+    (folder / "pytorch_model.bin").rename(tmp_path / "alone" / "pytorch_model.bin")
+    made = longrank.convert(tmp_path / "alone", tmp_path / "new", base=str(folder), head="encoder")
+    assert "the network alone is converted: the modules of its base model stay behind" in made.notes.lines()
+    other = pickled(save_cross_encoder(tmp_path / "other"))
+    kinds = ("sentence_transformers.models.Transformer", "mine.Head")
+    (other / "modules.json").write_text(
+        json.dumps([{"path": kind[:4] * n, "type": kind} for n, kind in enumerate(kinds)])
+    )
+    made = longrank.convert(other, tmp_path / "newer")
+    assert "the network alone is converted (head classification): the module Head stays behind" in made.notes.lines()
+
+
 def test_modules_outside_the_folder_are_refused(tmp_path: Path) -> None:
     folder = pickled(save_encoder(tmp_path / "published"))
     modules = json.loads((folder / "modules.json").read_text())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from safetensors.torch import save_file
@@ -10,9 +12,9 @@ from safetensors.torch import save_file
 from longrank.networks.conversion.reading import read_tensors
 from longrank.networks.conversion.sources import Source, weights_in
 from longrank.networks.model_files import module_folders, modules_of
+from longrank.small_files import CONFIG, read_small
 from longrank.types import Notes
 
-_SETTINGS = ("config_sentence_transformers.json", "sentence_bert_config.json")
 _CARRIED = {
     "encoder": ("Transformer", "Pooling", "Dense", "LayerNorm", "Dropout", "Normalize"),
     "decoder": ("Transformer", "LogitScore"),
@@ -21,9 +23,20 @@ _CARRIED = {
 
 
 def carried_from(source: Source) -> Path | None:
-    """Return the folder of a sentence-transformers model; None: the configuration belongs to another model."""
-    folder = source.config.parent
-    return folder if source.base or folder == source.weights[0].parent else None
+    """Return the folder of the sentence-transformers model whose network the source is; None: there is none."""
+    network = source.config.parent
+    if not source.base and network != source.weights[0].parent:
+        return None  # a configuration of another model
+    return next((each for each in (network, network.parent) if network in dict(_by_place(each))), None)
+
+
+def module_places(source: Source) -> list[Path]:
+    """Return the folders of the modules that `carry_modules` carries over, the network's not included."""
+    folder = carried_from(source)
+    known = {kind for kinds in _CARRIED.values() for kind in kinds}
+    if folder is None or not {kind for kind, _ in modules_of(folder)} <= known:
+        return []
+    return [place for place in module_folders(folder) if place != source.config.parent]
 
 
 def carry_modules(source: Source, head: str, output: Path, notes: Notes) -> None:
@@ -36,25 +49,39 @@ def carry_modules(source: Source, head: str, output: Path, notes: Notes) -> None
         notes: names modules that stay behind.
 
     Raises:
-        InputError: modules outside the folder, or damaged weights.
+        InputError: modules.json is damaged or names a folder outside the model, or weights of a module are damaged.
     """
-    folder = carried_from(source)
+    network, folder = source.config.parent, carried_from(source)
+    if folder is None and network != source.weights[0].parent and (network / "modules.json").is_file():
+        notes.say("the network alone is converted: the modules of its base model stay behind")
+    if folder is None and (source.base or network == source.weights[0].parent):
+        _copy_settings(network, network, output)
     if folder is None:
         return
-    for path in (folder / name for name in _SETTINGS):
-        if path.is_file():
-            shutil.copyfile(path, output / path.name)
-    places = module_folders(folder)
+    _copy_settings(folder, network, output)
     kinds = [kind for kind, _ in modules_of(folder)]
-    if not places or kinds == ["Transformer"]:
+    if kinds == ["Transformer"]:
         return
-    if lost := [kind for kind in kinds if kind not in _CARRIED.get(head, ())]:
+    if lost := [kind for kind in kinds if kind not in ("Transformer", *_CARRIED.get(head, ()))]:
         notes.say(f"the network alone is converted (head {head}): the module {lost[0]} stays behind")
         return
-    shutil.copyfile(folder / "modules.json", output / "modules.json")
-    for place in places:
-        if place != folder:
-            _carry(place, output / place.relative_to(folder))
+    for place in module_places(source):
+        _carry(place, output / place.relative_to(folder))
+    entries = json.loads(read_small(folder / "modules.json", CONFIG, "a model's settings"))
+    for entry in entries:
+        if folder / entry["path"] == network:
+            entry["path"] = ""  # older models have their network in a folder of its own
+    (output / "modules.json").write_text(json.dumps(entries, indent=2), encoding="utf-8")
+
+
+def _by_place(folder: Path) -> Iterator[tuple[Path, str]]:
+    return ((place, kind) for kind, place in modules_of(folder))
+
+
+def _copy_settings(folder: Path, network: Path, output: Path) -> None:
+    for path in (folder / "config_sentence_transformers.json", network / "sentence_bert_config.json"):
+        if path.is_file():
+            shutil.copyfile(path, output / path.name)
 
 
 def _carry(place: Path, output: Path) -> None:

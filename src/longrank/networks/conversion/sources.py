@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from longrank.errors import InputError
 from longrank.networks.checks import read_json
-from longrank.networks.hub import find_on_hub
+from longrank.networks.hub import find_on_hub, names_head
+from longrank.networks.model_files import modules_of
 
 PICKLED = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".model")
 """Suffixes of PyTorch files; files without a suffix are read, too, if they are named."""
@@ -18,6 +19,7 @@ _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 _NO_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "spiece.model", "sentencepiece")
 _CONFIGURATIONS = ("config.json", "bert_config.json")
 ADAPTER = "adapter_config.json"
+_FETCHED = (*_SETTINGS, ".bin", ".pt", "adapter_model.safetensors", "_Dense/model.safetensors")
 
 
 class Source(NamedTuple):
@@ -49,7 +51,8 @@ def find_source(name: str, base: str | None = None) -> Source:
         InputError: no such checkpoint, or its weights, configuration or tokenizer are missing.
         MissingExtra: the hub's client is not installed.
     """
-    shown, place = _place(name, (*_SETTINGS, ".bin", ".pt", "adapter_model.safetensors"), has_weights)
+    shown, place = _place(name, _FETCHED, has_weights)
+    place = _network_of(place) if place.is_dir() else place
     folder = place if place.is_dir() else place.parent
     weights = weights_in(place) if place.is_dir() else (place,)
     if place.suffix == ".index":
@@ -130,11 +133,23 @@ def _variables(folder: Path, indexes: list[Path]) -> tuple[Path, ...]:
 
 
 def has_weights(folder: Path) -> bool:
-    """Say whether a folder of the cache holds weights and a configuration."""
+    """Say whether a folder of the cache holds weights, a configuration and, without a head, the file of its modules."""
     try:
-        return bool(weights_in(folder)) and bool(_present(folder, (*_CONFIGURATIONS, ADAPTER)))
+        network = _network_of(folder)
+        configured = _present(network, (*_CONFIGURATIONS, ADAPTER))
+        named = [read_json(path) for path in configured]
+        whole = (folder / "modules.json").is_file() or any(
+            names_head(config) or not config.get("architectures") for config in named
+        )
+        return bool(weights_in(network)) and bool(configured) and whole
     except (InputError, OSError):
         return False
+
+
+def _network_of(folder: Path) -> Path:
+    """Return the folder of a model's network: of older models of sentence-transformers, a folder within."""
+    inner = [place for kind, place in modules_of(folder) if kind == "Transformer" and place.parent == folder]
+    return inner[0] if inner and inner[0].is_dir() else folder
 
 
 def has_settings(folder: Path) -> bool:
