@@ -101,6 +101,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise IntegrityError(f"{path}: cannot be read ({error})") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        if any(folder.glob(f"{DATA}*/{MANIFEST}")):
+            raise IntegrityError(f"{path}: names another format than that of the segments beside it; it is damaged")
         raise InputError("is a folder with other content, not an index", path=folder)
     if manifest.get("version") not in _READ:
         raise IntegrityError(

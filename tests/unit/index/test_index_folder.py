@@ -311,6 +311,20 @@ def test_a_folder_of_another_format_is_not_written_to(tmp_path: Path) -> None:
         build_index(located(OLD), tmp_path)
 
 
+def test_a_manifest_of_another_format_beside_segments_is_damaged(tmp_path: Path) -> None:
+    """The folder is an index, and a new build may replace it."""
+    folder = tmp_path / "index"
+    build_index(located(OLD), folder)
+    before = contents(folder)
+    for word in (b'"longrank index"', b'"format"'):
+        (folder / MANIFEST).write_bytes(before[MANIFEST].replace(word, word.replace(b"o", b"n")))
+        for read in (Index.open, verify_index):
+            with pytest.raises(IntegrityError, match="names another format than that of the segments beside it"):
+                read(folder)
+        build_index(located(OLD), folder)
+        assert contents(folder) == before
+
+
 def test_a_file_is_no_place_for_an_index(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is a file"):
