@@ -159,6 +159,7 @@ def rerank(
     *,
     tag: str,
     keep_missing: bool = False,
+    place: str = "index",
     score: ScoreBlocks | None = None,
     progress: Progress = lambda n: None,
     notes: Notes,
@@ -173,6 +174,7 @@ def rerank(
         tag: tag of the new run.
         score: scores the blocks, in order (`longrank.ranking.devices`); default: the pipeline itself.
         keep_missing: rank documents that the index lacks last, and count them, instead of raising an error.
+        place: what holds the documents, for messages: ``index`` or ``store``.
         progress: called with the number of queries just done.
         notes: counts missing documents, queries without candidates, truncated and unread passages.
 
@@ -186,11 +188,11 @@ def rerank(
     if absent and not keep_missing:
         examples = ", ".join(sorted(absent)[:5])
         raise InputError(
-            f"documents of the run that are not in the index: {len(absent)} ({examples})",
+            f"documents of the run that are not in the {place}: {len(absent)} ({examples})",
             about=("run",),
             fix="`missing`=keep ranks them last",
         )
-    notes.add("documents not in the index, ranked last", min(absent, default=""), len(absent))
+    notes.add(f"documents not in the {place}, ranked last", min(absent, default=""), len(absent))
     header = _header(pipeline, pipeline.scorer, queries, first_stage, absent)
     scorer, final = pipeline.scorer, pipeline.settings.final
     done = collect_evidence(

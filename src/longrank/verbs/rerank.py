@@ -112,6 +112,7 @@ def rerank(
         what = "a score cache" if score_cache is not None else "an open pipeline"
         got = f"device={device}" if len(devices) > 1 else f"engine={engine or 'local'}"
         raise InputError(f"{what} belongs to one process", got=got, fix="name one device and no engine")
+    place = "store" if is_store(index) else "index"
     if is_store(index):
         check_no_language(index, lang)
         index = index_of_run(open_store(str(index)), queries, first_stage, notes)
@@ -137,6 +138,7 @@ def rerank(
             tag=tag,
             score=score,
             keep_missing=missing == "keep",
+            place=place,
             progress=progress or (lambda n_done: None),
             notes=notes,
         )

@@ -151,9 +151,10 @@ def test_a_run_is_reranked_by_the_texts_of_the_store(store: Any, tmp_path: Path)
 
 def test_documents_that_the_store_lacks_are_refused_or_kept_last(store: Any) -> None:
     run = {"q": {"1": 2.0, "99": 1.0}}
-    with pytest.raises(InputError, match=r"not in the index: 1 \(99\)"):
+    with pytest.raises(InputError, match=r"not in the store: 1 \(99\)"):
         rerank(store(TABLE), {"q": "harbour"}, run, pipeline="lexical")
     kept = rerank(store(TABLE), {"q": "harbour"}, run, pipeline="lexical", missing="keep")
+    assert kept.notes["documents not in the store, ranked last"] == 1
     assert [row.doc_id for row in kept["q"]] == ["1", "99"]
     with pytest.raises(InputError, match="the store has none of the run's documents"):
         rerank(store(TABLE), {"q": "harbour"}, {"q": {"99": 1.0}}, pipeline="lexical")

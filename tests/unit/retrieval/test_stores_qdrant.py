@@ -111,6 +111,24 @@ def test_points_may_have_named_vectors_and_ids_of_their_own(store: Any) -> None:
     assert sorted(document.doc_id for document in documents) == ["0", "2"]
 
 
+def test_ids_in_payloads_may_be_numbers(tmp_path: Path, encoder: Path) -> None:
+    from qdrant_client import models
+
+    client = qdrant_client.QdrantClient(path=str(tmp_path / "db"))
+    vectors = models.VectorParams(size=16, distance=models.Distance.COSINE)
+    client.create_collection("pages", vectors_config=vectors)
+    for number, doc_id in enumerate((7, "8", "x", -3, "09")):
+        payload = {"doc_id": doc_id, "text": f"aa {doc_id}"}
+        client.upsert("pages", [models.PointStruct(id=number, vector=[1.0] * 16, payload=payload)])
+    client.close()
+    (tmp_path / "pages.toml").write_text(f'path = "db"\ncollection = "pages"\nencoder = "{encoder}"\nid = "doc_id"\n')
+    source, run = f"qdrant:{tmp_path / 'pages.toml'}", {"q": dict.fromkeys(("7", "8", "x", "-3", "09"), 1.0)}
+    assert len(rerank(source, {"q": "aa"}, run, pipeline="lexical")["q"]) == 5
+    absent = {"q": dict.fromkeys(("7", "9", "-8", "9" * 20, "²"), 1.0)}
+    with pytest.raises(InputError, match=r"documents of the run that are not in the store: 4 \("):
+        rerank(source, {"q": "aa"}, absent, pipeline="lexical")
+
+
 def test_points_of_one_id_are_counted_once(store: Any) -> None:
     notes = Notes()
     opened = open_store(store('collection = "pages"\nid = "group"'))

@@ -102,11 +102,12 @@ class Qdrant:
         if field is None:
             keys = [key for key in map(_point_id, doc_ids) if key is not None]
             return list(client.retrieve(collection, keys, with_payload=True))
-        condition = models.FieldCondition(key=field, match=models.MatchAny(any=list(doc_ids)))
+        ids = [list(doc_ids), [int(doc_id) for doc_id in doc_ids if _is_number(doc_id)]]  # payloads may hold either
+        conditions = [models.FieldCondition(key=field, match=models.MatchAny(any=any_of)) for any_of in ids if any_of]
         found, offset = [], None
         while True:
             some, offset = client.scroll(
-                collection, models.Filter(must=[condition]), limit=_BY_IDS, offset=offset, with_payload=True
+                collection, models.Filter(should=conditions), limit=_BY_IDS, offset=offset, with_payload=True
             )
             found += some
             if offset is None:
@@ -170,6 +171,14 @@ class Qdrant:
         fixes = {401: "see `key_file`", 403: "see `key_file`", 404: "see `collection`"}
         message = content.decode("utf-8", "replace")[:200]
         return InputError(f"Qdrant refuses ({status}): {message}", path=self._path, fix=fixes.get(status or 0))
+
+
+def _is_number(doc_id: str) -> bool:
+    """Tell whether an id is a whole number of 64 bits as Qdrant returns it."""
+    digits = doc_id.removeprefix("-")
+    if len(doc_id) > 20 or not (digits.isascii() and digits.isdigit()):
+        return False
+    return str(int(doc_id)) == doc_id and -(2**63) <= int(doc_id) < 2**63
 
 
 def _point_id(doc_id: str) -> int | str | None:
