@@ -21,7 +21,7 @@ from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
 from longrank.formats.records import Composer, CorpusOptions, Record, SourceFile
-from longrank.types import Document, Notes, id_of
+from longrank.types import UNMATCHED, Document, Notes, id_of
 from longrank.types.pages import HEADINGS
 
 _HERE = Path("documents")  # the place that messages name for values in memory
@@ -188,12 +188,26 @@ def _checked(document: Document, number: int, notes: Notes) -> Document:
         if not isinstance(value, str):
             raise InputError(f"{name} is not a string", path=_HERE, line=number, got=value)
     check_id(document.doc_id, "doc_id", _HERE, number)
+    for span in document.passages:
+        if span != UNMATCHED and not _is_inside(span, len(document.text)):
+            what = f"a passage of document {document.doc_id!r} lies outside its text of {len(document.text)} characters"
+            fix = "passages are (start, end), half-open, and count code points"
+            raise InputError(what, path=_HERE, line=number, got=span, fix=fix)
     headings = {HEADINGS: [list(heading) for heading in document.headings]} if document.headings else {}
     fields = {**headings, **document.metadata}
     if not fields:
         return document
     metadata = metadata_of(fields, fields, notes, f"{_HERE}:{number}")
     return replace(document, metadata=metadata)
+
+
+def _is_inside(span: Any, length: int) -> bool:
+    """Tell whether a value is a span of a text of so many characters."""
+    try:
+        start, end = span
+        return bool(0 <= start <= end <= length)
+    except (TypeError, ValueError):
+        return False
 
 
 def _record(item: Any, number: int) -> Record:

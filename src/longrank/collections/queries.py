@@ -46,16 +46,16 @@ def read_queries(
 
     Args:
         source: a file, a collection folder, a name of the catalogue or ``irds:ID``; or a list of texts (ids 1, 2,
-            ...), a mapping id -> text or id -> fields, a table with columns ``qid`` and ``query``, or an iterable of
-            `Query`, mappings with an id and a text, or (id, text) pairs.
+            ...), a mapping or pandas Series id -> text, a mapping id -> fields, a table with columns ``qid`` and
+            ``query``, or an iterable of `Query`, mappings with an id and a text, or (id, text) pairs.
         notes: counts remarks on accepted input; the result carries it.
         format: a name of `longrank.formats.queries.QUERY_FORMATS`; default: told from the file.
         field: the field to search for, by any of its names; default: the title of a topic, else ``text``.
         allow_empty: accept, and count, queries whose text is empty.
 
     Raises:
-        InputError: no query, an unusable value or id, an id twice, an empty text, a field that no query has, or a
-            fault of the file.
+        InputError: no query, an unusable value or id, a set of texts, an id twice, an empty text, a field that no query
+            has, or a fault of the file.
         MissingExtra: ir_datasets is needed and not installed.
 
     Example:
@@ -112,6 +112,8 @@ def _joined(source: str | Path | Collection, read: Callable[[str, str | None], l
 
 def _in_memory(source: Any, field: str | None, allow_empty: bool, notes: Notes) -> Iterator[Query]:
     seen: dict[str, int] = {}
+    if isinstance(source, set | frozenset) and any(isinstance(item, str) for item in source):
+        raise InputError("a set of texts has no order that could number them", fix="give a list, or id -> text")
     for number, item in enumerate(rows(source, "queries", _FIX), 1):
         query = _query(item, number)
         check_id(query.query_id, "query id", _HERE, number)

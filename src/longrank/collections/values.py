@@ -12,7 +12,9 @@ EMPTY = "the list is empty, or its iterator was read before"
 
 
 def rows(source: Any, kind: str, fix: str) -> Iterator[Any]:
-    """Yield the items of an iterable, the (key, value) pairs of a mapping, or the rows of a table as mappings.
+    """Yield the items of an iterable, the rows of a table as mappings, or (key, value) pairs.
+
+    Pairs are those of a mapping, or of a pandas Series, whose index has the keys.
 
     Raises:
         InputError: another kind of value, or a text, bytes or a run: their items are characters or query ids.
@@ -22,6 +24,8 @@ def rows(source: Any, kind: str, fix: str) -> Iterator[Any]:
         columns = (list(source[name]) for name in source.columns)
         return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
     if isinstance(source, Mapping):
+        return iter(source.items())
+    if hasattr(source, "items") and hasattr(source, "to_frame") and not isinstance(source, Run):
         return iter(source.items())
     if isinstance(source, str | bytes | bytearray | Run) or not isinstance(source, Iterable):
         raise InputError(f"no {kind} can be read from a {type(source).__name__}", got=source, fix=fix)

@@ -95,9 +95,13 @@ def listed_texts(values: Any, kind: str) -> list[Any]:
         kind: their name in messages.
 
     Raises:
-        InputError: a text, a mapping, a table, or nothing that has items.
+        InputError: a text, a mapping, a table, a set, which has no order, or nothing that has items.
     """
-    if isinstance(values, str | bytes | Mapping) or is_frame(values) or not isinstance(values, Iterable):
+    if (
+        isinstance(values, str | bytes | Mapping | set | frozenset)
+        or is_frame(values)
+        or not isinstance(values, Iterable)
+    ):
         raise InputError(f"a list of {kind} is needed, not a {type(values).__name__}", got=values)
     return list(values)
 

@@ -50,6 +50,13 @@ def test_queries_of_a_table_have_pyterriers_columns() -> None:
     assert [query.text for query in read_queries(queries, field="narrative")] == ["x", "y"]
 
 
+def test_a_series_is_ids_and_texts() -> None:
+    pandas = pytest.importorskip("pandas")
+    assert read_queries(pandas.Series({"x": "dogs", "y": "cats"})) == read_queries({"x": "dogs", "y": "cats"})
+    assert [query.query_id for query in read_queries(pandas.Series(["dogs"], index=[7]))] == ["7"]
+    assert list(read_documents(pandas.Series({"d1": "Dogs bark."}))) == [Document("d1", "", "Dogs bark.")]
+
+
 def test_a_query_file_and_its_notes_are_read_without_notes(tmp_path: Path) -> None:
     (tmp_path / "q.tsv").write_text("query_id\ttext\n1\tdogs bark\n")
     for source in (tmp_path / "q.tsv", str(tmp_path / "q.tsv")):
@@ -63,6 +70,7 @@ def test_a_query_file_and_its_notes_are_read_without_notes(tmp_path: Path) -> No
     [
         (None, "no queries can be read from a NoneType"),
         (7, "no queries can be read from a int (got 7); queries are a file, a collection, irds:ID, texts"),
+        ({"dogs", "cats"}, "a set of texts has no order that could number them; give a list, or id -> text"),
         (b"dogs", "no queries can be read from a bytes"),
         ([], "there is no query; "),
         ({}, "there is no query; "),
@@ -253,6 +261,12 @@ def consumed() -> Iterator[Document]:
         ([{"text": "x"}], "documents:1: no id"),
         ([("a b", "x")], "documents:1: doc_id holds white space"),
         ([Document(7, "", "x")], "documents:1: doc_id is not a string"),  # type: ignore[arg-type]
+        (
+            [Document("d", "", "abc", ((-2, 1),))],
+            "documents:1: a passage of document 'd' lies outside its text of 3 cha",
+        ),
+        ([Document("d", "", "abc", ((0, 2), (1, 4)))], "(got (1, 4)); passages are (start, end), half-open"),
+        ([Document("d", "", "abc", ("ab",))], "lies outside its text"),  # type: ignore[arg-type]
         ([Document("d", "", None)], "documents:1: text is not a string"),  # type: ignore[arg-type]
     ],
 )

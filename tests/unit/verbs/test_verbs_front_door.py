@@ -175,6 +175,7 @@ def test_remarks_are_attached_to_the_results(index: longrank.Index) -> None:
         (lambda index: longrank.search(index, "bees", pipeline="lexical", k="2"), "k must be 1 or more"),
         (lambda index: longrank.Reranker("lexical").rank("bees", None), "a list of texts is needed, not a NoneType"),
         (lambda index: longrank.Reranker("lexical").rank("bees", {"1": "a"}), "a list of texts is needed, not a dict"),
+        (lambda index: longrank.Reranker("lexical").rank("bees", {"a", "b"}), "a list of texts is needed, not a set"),
         (lambda index: longrank.Reranker("lexical").predict(None), "a list of pairs of query and text is needed"),
         (lambda index: longrank.Reranker("lexical").predict([(["bees"], "a")]), "predict takes"),
         (lambda index: longrank.Reranker("birch"), "needs a model; name it with `model`"),
