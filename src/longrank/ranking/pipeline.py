@@ -174,7 +174,7 @@ def rerank(
         tag: tag of the new run.
         score: scores the blocks, in order (`longrank.ranking.devices`); default: the pipeline itself.
         keep_missing: rank documents that the index lacks last, and count them, instead of raising an error.
-        place: what holds the documents, for messages: ``index`` or ``store``.
+        place: ``index`` or ``store``, for messages.
         progress: called with the number of queries just done.
         notes: counts missing documents, queries without candidates, truncated and unread passages.
 

@@ -150,7 +150,7 @@ def rerank(
 def _spread(
     pipeline: Pipeline, model: str | None, devices: Sequence[str], options: EngineOptions, notes: Notes
 ) -> Iterator[ScoreBlocks | None]:
-    """Yield what scores blocks by several workers; None: the pipeline itself does."""
+    """Yield the scoring of blocks by several workers; None: the pipeline itself does."""
     if len(devices) > 1:
         yield Shared(pipeline, model, Local(len(devices)), devices, notes)
     elif not options.given:
