@@ -9,6 +9,7 @@ import pytest
 
 from document_files import pdf_bytes
 from longrank.cli.main import main
+from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.types import Pages
 
@@ -50,3 +51,27 @@ def test_search_shows_the_page_of_each_passage(tmp_path: Path, capsys: pytest.Ca
     assert main(["index", str(folder), "-o", index, "--fields", "author,text"]) == 2  # no PDF here names an author
     assert main(["index", str(folder), "-o", index, "--metadata", "none"]) == 0
     assert Index(index).metadata("old%20papers/report.pdf").keys() == {"page_starts"}
+
+
+def test_pages_and_headings_move_with_a_title_in_the_text() -> None:
+    record = {
+        "id": "d",
+        "title": "Animals",
+        "text": "Cats purr.\n\nDogs\n\nThey bark.",
+        "page_starts": [0, 12],
+        "headings": [[12, 16, 1]],
+    }
+    corpus = CorpusOptions(title_in_text=True)
+    index = Index.build([record, {"id": "e", "title": "Foxes", "text": "", "page_starts": [0, 0]}], corpus=corpus)
+    document, metadata = index.document("d"), index.metadata("d")
+    assert document.text.startswith("Animals\nCats purr.")
+    assert [document.text[start:end] for start, end, _ in document.headings] == ["Dogs"]
+    assert metadata["headings"] == [[20, 24, 1]]
+    assert metadata["page_starts"] == [0, 20]
+    assert index.metadata("e")["page_starts"] == [0, 5]
+
+
+def test_other_fields_of_these_names_stay_beside_a_title_in_the_text() -> None:
+    record = {"id": "d", "title": "A", "text": "b", "page_starts": [3, 7], "headings": "none", "year": 1973}
+    index = Index.build([record], corpus=CorpusOptions(title_in_text=True))
+    assert index.metadata("d") == {"page_starts": [3, 7], "headings": "none", "year": 1973}

@@ -18,7 +18,7 @@ from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import DEFAULT_PARSER_LIMITS, ParserLimits
 from longrank.formats.spans import passage_spans
 from longrank.types import Document, Notes, headings_of
-from longrank.types.pages import HEADINGS, PAGE_STARTS
+from longrank.types.pages import HEADINGS, PAGE_STARTS, shifted
 
 TITLE = "title"
 PASSAGES = "passages"
@@ -143,8 +143,11 @@ class Composer:
         title = record.values.get(TITLE)
         title = "" if title is None else _value(record.values, TITLE, where) or ""
         passages = self._passages(record, text, where, notes)
-        text = "\n".join(filter(None, (title, text))) if self._options.title_in_text else text
         metadata = self._other(record, where, notes)
+        if self._options.title_in_text:
+            length = len(text)
+            text = "\n".join(filter(None, (title, text)))
+            metadata = shifted(metadata, len(text) - length)
         return Document(record.doc_id, title, text, passages, metadata, headings_of(metadata))
 
     def index_only(self, record: Record, path: Path) -> str:

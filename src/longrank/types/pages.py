@@ -22,6 +22,16 @@ def headings_of(metadata: Mapping[str, Any]) -> tuple[tuple[int, int, int], ...]
     return tuple((start, end, level) for start, end, level in parts)
 
 
+def shifted(metadata: Mapping[str, Any], by: int) -> dict[str, Any]:
+    """Return the metadata of a document with `by` code points before its text; the first page begins with them."""
+    moved = dict(metadata)
+    if starts := _starts(metadata):
+        moved[PAGE_STARTS] = [0, *(start + by for start in starts[1:])]
+    if headings := headings_of(metadata):
+        moved[HEADINGS] = [[start + by, end + by, level] for start, end, level in headings]
+    return moved
+
+
 class Pages:
     """The pages of a document.
 
@@ -33,9 +43,9 @@ class Pages:
     """
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
-        source, starts = metadata.get(SOURCE), metadata.get(PAGE_STARTS)
+        source = metadata.get(SOURCE)
         self.source = source if isinstance(source, str) else ""
-        self._starts: list[int] = starts if isinstance(starts, list) and _are_starts(starts) else []
+        self._starts = _starts(metadata)
 
     def page(self, start: int) -> int | None:
         """Return the number from 1 of the page with a code point of the text; None if the document has no pages."""
@@ -51,8 +61,10 @@ class Pages:
         return f"{name}, {pages}" if name else pages
 
 
-def _are_starts(value: list[Any]) -> bool:
-    """Tell whether a list is a list of offsets: the field of another source may have this name, too."""
-    if not value or value[0] != 0:
-        return False
-    return all(isinstance(start, int) for start in value) and all(a <= b for a, b in pairwise(value))
+def _starts(metadata: Mapping[str, Any]) -> list[int]:
+    """Return the offsets of the pages; empty for a field of another source with this name."""
+    value = metadata.get(PAGE_STARTS)
+    if not isinstance(value, list) or not value or value[0] != 0:
+        return []
+    ascending = all(isinstance(start, int) for start in value) and all(a <= b for a, b in pairwise(value))
+    return value if ascending else []
