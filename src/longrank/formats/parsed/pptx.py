@@ -27,7 +27,7 @@ def read_pptx(path: str) -> Iterator[Parsed]:
     with opened(path) as container:
         writer = TextWriter()
         related = _related(container, _SHOW)
-        for slide in (e for e in container.xml(_SHOW).iter() if local(e) == "sldId"):
+        for slide in _slides(container.xml(_SHOW)):
             name = related.get(_relation(slide), "")
             writer.page()
             _add_shapes(container.xml(name), writer)
@@ -36,6 +36,13 @@ def read_pptx(path: str) -> Iterator[Parsed]:
                     _add_shapes(container.xml(other), writer)
         values = core_values(container, "docProps/core.xml")
         yield writer.parsed(values.pop("title", ""), values)
+
+
+def _slides(show: Element) -> Iterator[Element]:
+    """Yield the slides in the order of the show; its sections, deeper in the part, name the slides a second time."""
+    for part in show:
+        if local(part) == "sldIdLst":
+            yield from (element for element in part if local(element) == "sldId")
 
 
 def _relation(slide: Element) -> str:
