@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from document_files import pptx, zipped
+from document_files import epub, pptx, zipped
+from longrank.errors import InputError
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.child import parse
 
@@ -38,3 +39,58 @@ def test_slides_are_those_of_the_show_and_not_of_its_sections(tmp_path: Path) ->
     document = parsed(path, "pptx")
     assert document.text == "Cats\n\npurr\n\nDogs\n\nbark"
     assert document.pages == [0, 12]
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [
+        ("iso-8859-1", "iso-8859-1"),
+        ("iso-8859-1", "cp1252"),
+        ("windows-1251", "windows-1251"),
+        ("utf-16", "utf-16"),
+        ("utf-16", "utf-16-be"),
+        ("utf-8", "utf-8-sig"),
+        ("iso-8859-1", "utf-8"),
+    ],
+)
+def test_a_chapter_is_read_in_its_encoding(declared: str, encoding: str, tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    word = {"windows-1251": "\u043c\u0435\u0434", "cp1252": "\u201ccaf\xe9\u201d"}.get(encoding, "caf\xe9")
+    chapter = f'<?xml version="1.0" encoding="{declared}"?><html><body><h1>Bees</h1><p>{word}</p></body></html>'
+    path = with_part(epub(tmp_path / "a.epub", [""]), "OEBPS/text/c0.xhtml", chapter.encode(encoding))
+    document = parsed(path, "epub")
+    assert (document.text, document.notes) == (f"Bees\n\n{word}", {})
+
+
+@pytest.mark.parametrize("head", ["", '<?xml version="1.0" encoding="no-such"?>', '<meta charset="utf-16">'])
+def test_a_chapter_that_fits_no_encoding_is_counted(head: str, tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    chapter = f"{head}<html><body><p>caf\xe9</p></body></html>".encode("latin-1")
+    path = with_part(epub(tmp_path / "a.epub", ["<p>Bees</p>", ""]), "OEBPS/text/c1.xhtml", chapter)
+    document = parsed(path, "epub")
+    assert document.text == "Bees\n\ncaf\xe9"
+    assert document.notes == {"e-book chapters whose bytes do not fit their encoding": 1}
+
+
+def test_a_meta_element_declares_the_encoding_of_a_chapter(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    chapter = (
+        b'<html><head><meta http-equiv="Content-Type" content="text/html; charset=koi8-r"></head><p>\xcd\xc5\xc4</p>'
+    )
+    path = with_part(epub(tmp_path / "a.epub", [""]), "OEBPS/text/c0.xhtml", chapter)
+    assert parsed(path, "epub").text == "\u043c\u0435\u0434"
+
+
+def test_an_encrypted_chapter_is_found_by_its_escaped_name(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    path = epub(tmp_path / "a.epub", ["<p>x</p>"])
+    with zipfile.ZipFile(path) as archive:
+        package = archive.read("OEBPS/book.opf").replace(b"c0.xhtml", b"c%200.xhtml")
+        part = archive.read("OEBPS/text/c0.xhtml")
+    encryption = b'<e><CipherReference URI="OEBPS/text/c%200.xhtml"/></e>'
+    with_part(path, "OEBPS/book.opf", package)
+    with_part(path, "OEBPS/text/c 0.xhtml", part)
+    assert parsed(path, "epub").text == "x"
+    with_part(path, "META-INF/encryption.xml", encryption)
+    with pytest.raises(InputError, match=r"a\.epub: is encrypted \(DRM\)"):
+        parsed(path, "epub")

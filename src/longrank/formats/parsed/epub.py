@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import posixpath
+import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
@@ -13,6 +15,18 @@ from longrank.formats.parsed.zipped import Container, attribute, core_values, lo
 
 _CONTAINER = "META-INF/container.xml"
 _PAGES = ("application/xhtml+xml", "text/html")
+_STARTS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+    b"<\0": "utf-16-le",
+    b"\0<": "utf-16-be",
+}
+_DECLARED = re.compile(
+    rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([\w.:-]+)|<meta\s[^<>]*?\bcharset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE
+)
+_DECLARED_WITHIN = 4096  # bytes
+_WINDOWS = ("iso8859-1", "ascii")  # as in browsers, these names mean Windows-1252
 
 
 def read_epub(path: str) -> Iterator[Parsed]:
@@ -25,19 +39,50 @@ def read_epub(path: str) -> Iterator[Parsed]:
         package = next(
             (attribute(e, "full-path") for e in container.xml(_CONTAINER).iter() if local(e) == "rootfile"), ""
         )
-        writer, encrypted = TextWriter(), _encrypted(container)
+        writer, encrypted, n_unfit = TextWriter(), _encrypted(container), 0
         for name in _spine(container, package):
             if name in encrypted:
                 raise Unreadable("is encrypted (DRM)")
-            add_html(container.read(name).decode("utf-8", "replace"), writer)
+            markup, fits = _decoded(container.read(name))
+            n_unfit += not fits
+            add_html(markup, writer)
         values = core_values(container, package)
-        yield writer.parsed(values.pop("title", ""), values)
+        parsed = writer.parsed(values.pop("title", ""), values)
+        if n_unfit:
+            parsed.notes["e-book chapters whose bytes do not fit their encoding"] = n_unfit
+        yield parsed
 
 
 def _encrypted(container: Container) -> set[str]:
     name = "META-INF/encryption.xml"
     root = container.xml(name) if name in container else ()
-    return {attribute(e, "URI") for element in root for e in element.iter() if local(e) == "CipherReference"}
+    return {unquote(attribute(e, "URI")) for element in root for e in element.iter() if local(e) == "CipherReference"}
+
+
+def _decoded(raw: bytes) -> tuple[str, bool]:
+    """Return the text of a chapter, and whether its bytes fit an encoding.
+
+    The encoding is that of the first bytes, else UTF-8 if the bytes are valid, else the declared one.
+    """
+    first = next((encoding for start, encoding in _STARTS.items() if raw.startswith(start)), "")
+    for encoding in filter(None, (first,) if first else ("utf-8", _declared(raw))):
+        try:
+            return raw.decode(encoding), True
+        except (LookupError, UnicodeError):  # LookupError: a codec of bytes, such as hex
+            continue
+    return raw.decode(first or "cp1252", "replace"), False
+
+
+def _declared(raw: bytes) -> str:
+    """Return Python's name of the declared encoding; empty if there is none, or if it cannot be true."""
+    match = _DECLARED.search(raw[:_DECLARED_WITHIN])
+    try:
+        name = codecs.lookup((match[1] or match[2]).decode("ascii")).name if match else ""
+    except LookupError:
+        return ""
+    if name.startswith(("utf-16", "utf-32")):  # the declaration itself is ASCII
+        return ""
+    return "cp1252" if name in _WINDOWS else name
 
 
 def _spine(container: Container, package: str) -> Iterator[str]:
