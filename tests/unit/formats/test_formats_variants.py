@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from document_files import epub, pptx, zipped
+from document_files import docx, epub, paragraph, pptx, zipped
 from longrank.errors import InputError
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.child import parse
@@ -94,3 +94,18 @@ def test_an_encrypted_chapter_is_found_by_its_escaped_name(tmp_path: Path) -> No
     with_part(path, "META-INF/encryption.xml", encryption)
     with pytest.raises(InputError, match=r"a\.epub: is encrypted \(DRM\)"):
         parsed(path, "epub")
+
+
+def test_a_paragraph_has_no_style_of_a_text_box_or_of_a_tracked_change(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    box = f"<w:pict><w:txbxContent>{paragraph('Boxed', 'berschrift1')}</w:txbxContent></w:pict>"
+    old = '<w:pPrChange><w:pPr><w:pStyle w:val="berschrift1"/></w:pPr></w:pPrChange>'
+    body = (
+        f"<w:p><w:r>{box}<w:t>Cats purr.</w:t></w:r></w:p>"
+        f"<w:p><w:pPr>{old}</w:pPr><w:r><w:t>They sleep.</w:t></w:r></w:p>"
+        f'<w:p><w:pPr><w:pStyle w:val="H2"/>{old}</w:pPr><w:r><w:t>Food</w:t></w:r></w:p>'
+    )
+    document = parsed(docx(tmp_path / "a.docx", body), "docx")
+    assert document.text == "Cats purr.\n\nBoxed\n\nThey sleep.\n\nFood"
+    assert document.headings == [(12, 17, 1), (32, 36, 2)]
+    assert document.title == "Boxed"

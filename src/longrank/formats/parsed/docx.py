@@ -32,8 +32,7 @@ def read_docx(path: str) -> Iterator[Parsed]:
         levels = _levels(container)
         for name in (_BODY, *(name for name in _NOTES if name in container)):
             for paragraph in _paragraphs(container.xml(name)):
-                style = next((attribute(e, "val") for e in paragraph.iter() if local(e) == "pStyle"), "")
-                writer.add(_text(paragraph), levels.get(style, 0))
+                writer.add(_text(paragraph), levels.get(_style(paragraph), 0))
         values = core_values(container, "docProps/core.xml")
         yield writer.parsed(values.pop("title", ""), values)
 
@@ -63,6 +62,12 @@ def _paragraphs(root: Element) -> Iterator[Element]:
         if name == "p":
             yield element
         stack.extend(reversed(element))
+
+
+def _style(paragraph: Element) -> str:
+    """Return the paragraph's own style, not that of a text box inside it or of its state before a tracked change."""
+    properties = (element for part in paragraph if local(part) == "pPr" for element in part)
+    return next((attribute(element, "val") for element in properties if local(element) == "pStyle"), "")
 
 
 def _text(paragraph: Element) -> str:
