@@ -109,3 +109,21 @@ def test_a_paragraph_has_no_style_of_a_text_box_or_of_a_tracked_change(tmp_path:
     assert document.text == "Cats purr.\n\nBoxed\n\nThey sleep.\n\nFood"
     assert document.headings == [(12, 17, 1), (32, 36, 2)]
     assert document.title == "Boxed"
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<html><head><meta charset=utf-8><title>t</title><body><p>Cats purr.</body></html>", "Cats purr."),
+        ("<head><style>p {}</style><script>f()</script>Cats <p>purr.", "Cats\n\npurr."),
+        ("<html><head><title>t</title></head><body>Cats purr.</body></html>", "Cats purr."),
+        ("<nav>Menu</nav><p>Cats purr.<nav>Menu<h2>Food</h2><p>Fish.", "Cats purr.\n\nMenu\n\nFood\n\nFish."),
+        ("<p>Cats<svg><style>a {}</style><text>1</text></p><p>purr.</p>", "Cats\n\n1\n\npurr."),
+        ("<p>Cats</p><nav>A <nav>B</nav> C</nav><template><p>D</p></template><p>purr.</p>", "Cats\n\npurr."),
+        ("<p>Cats</p></nav></template><p>purr.</p>", "Cats\n\npurr."),
+        ("<p>Cats <style>p {}", "Cats"),
+    ],
+)
+def test_text_after_a_missing_end_tag_is_kept(markup: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_bytes(b"Subject: s\nContent-Type: text/html; charset=utf-8\n\n" + markup.encode())
+    assert parsed(tmp_path / "a.eml", "eml").text == text

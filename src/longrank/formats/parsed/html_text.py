@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 
 from longrank.formats.parsed.writer import TextWriter
 
-_HIDDEN = frozenset({"script", "style", "head", "template", "nav", "svg", "math"})
+_CODE = frozenset({"script", "style"})
+_ASIDE = frozenset({"template", "nav", "svg", "math"})
 _INLINE = frozenset(
     {
         "a",
@@ -36,6 +37,8 @@ _CELLS = ("td", "th")
 def add_html(markup: str, writer: TextWriter) -> str:
     """Add the text of an HTML page, one paragraph per block.
 
+    Menus, drawings, formulas and templates are left out, unless their end tag is missing: the text of the page follows.
+
     Returns:
         The page's title, empty if it has none.
     """
@@ -52,12 +55,16 @@ class _Reader(HTMLParser):
         self.title = ""
         self._writer = writer
         self._parts: list[str] = []
-        self._level = self._hidden = self._verbatim = 0
-        self._in_title = False
+        self._held: list[tuple[str, int]] = []  # blocks since an element of `_ASIDE` began
+        self._level = self._aside = self._verbatim = 0
+        self._in_title = self._in_code = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _HIDDEN:
-            self._hidden += 1
+        if tag in _CODE:
+            self._in_code = True
+        elif tag in _ASIDE:
+            self._end_block()
+            self._aside += 1
         elif tag == "title":
             self._in_title = True
         elif tag == "br":
@@ -70,12 +77,17 @@ class _Reader(HTMLParser):
             self._verbatim += tag == "pre"
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in _HIDDEN and tag != "title":
+        if tag not in _CODE | _ASIDE and tag != "title":
             self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in _HIDDEN:
-            self._hidden = max(0, self._hidden - 1)
+        if tag in _CODE:
+            self._in_code = False
+        elif tag in _ASIDE:
+            self._end_block()
+            self._aside = max(0, self._aside - 1)
+            if not self._aside:
+                self._held.clear()
         elif tag == "title":
             self._in_title = False
         elif tag not in _INLINE and tag not in _CELLS:
@@ -86,18 +98,24 @@ class _Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._in_title:
             self.title += data
-        elif not self._hidden:
+        elif not self._in_code:
             self._parts.append(data if self._verbatim else _collapsed(data))
 
     def finish(self) -> None:
         self._end_block()
+        for text, level in self._held:
+            self._writer.add(text, level)
 
     def _end_block(self) -> None:
         text = "".join(self._parts)
         lines = (
             text.splitlines() if self._verbatim else (" ".join(line.split(" ")).strip() for line in text.split("\n"))
         )
-        self._writer.add("\n".join(lines), self._level)
+        text = "\n".join(lines)
+        if self._aside:
+            self._held.append((text, self._level))
+        else:
+            self._writer.add(text, self._level)
         self._parts = []
 
 
