@@ -225,6 +225,15 @@ def test_what_was_damaged_in_an_unfinished_fetch_is_fetched_again(s3: Stores, ca
     assert contents(local(PLACE)) == {"a": "1", "b": half_fetched}
 
 
+def test_a_finished_file_of_an_unfinished_fetch_is_compared_with_its_checksum(
+    s3: Stores, cache: Path, half_fetched: str
+) -> None:
+    """After a power cut, a file may have its name and length, and zeros as its content."""
+    s3.proxy.left = None
+    next(path for path in cache.rglob("a") if path.is_file()).write_text("\0")
+    assert contents(local(PLACE)) == {"a": "1", "b": half_fetched}
+
+
 def test_a_fetch_that_is_cut_goes_on_where_it_stopped(
     s3: Stores, cache: Path, half_fetched: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -155,8 +156,10 @@ def _listed(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceSta
         return None
     quiet = replace(corpus, files=replace(corpus.files, skipped=None, visited=None))
     try:
-        files = [absolute(str(file.path)) for place in places for file, _ in files_of(place, quiet, Notes())]
-        return {path: SourceState.of(Path(path)) for path in files}
+        files = [
+            (absolute(str(file.path)), format) for place in places for file, format in files_of(place, quiet, Notes())
+        ]
+        return {path: _state(Path(path), format, None) for path, format in files}
     except (InputError, OSError):
         return None
 
@@ -266,17 +269,29 @@ def _begun(sources: Sources, read: Iterable[str], now: dict[str, SourceState]) -
 def _now(sources: Sources) -> dict[str, SourceState]:
     """Return the present state of the sources' files; ids are those of the record."""
     folders = [place for place in sources.places if not is_address(place)]
-    paths = [file.path for place in folders for file, _ in files_of(place, sources.corpus, Notes())]
+    listed = [(file.path, format) for place in folders for file, format in files_of(place, sources.corpus, Notes())]
     known = sources.files
     states: dict[str, SourceState] = {}
-    for path in paths:
+    for path, format in listed:
         with suppress(FileNotFoundError, NotADirectoryError):  # gone since it was listed
-            states[str(path)] = known[str(path)].now() if str(path) in known else SourceState.of(path)
+            states[str(path)] = _state(path, format, known.get(str(path)))
     for place in filter(is_address, sources.places):
         states[place] = rows_state(place, sources.corpus)
         if place in known:
             states[place] = states[place]._replace(ids=known[place].ids)
     return states
+
+
+def _state(path: Path, format: str, known: SourceState | None) -> SourceState:
+    """Return the present state of a file; of the table of a CORD-19 release, with the states of its full texts."""
+    if format != "cord19":
+        return SourceState.of(path) if known is None else known.now()
+    table, texts = SourceState.of(path), hashlib.sha256()
+    for text in sorted(path.parent.rglob("*.json")):
+        status = text.stat()
+        texts.update(f"{text.relative_to(path.parent)} {status.st_size} {status.st_mtime_ns}\n".encode())
+    ids = () if known is None else known.ids
+    return table._replace(mtime_ns=-1, sha256=f"{table.sha256} {texts.hexdigest()}", ids=ids)
 
 
 def _compared(before: dict[str, SourceState], now: dict[str, SourceState]) -> Changes:

@@ -287,6 +287,22 @@ def test_a_file_that_cannot_be_read_is_tried_once_more(
     assert sync([folder], tmp_path / "index").added == 1
 
 
+def test_full_texts_of_a_cord19_release_are_sources_as_its_table_is(tmp_path: Path) -> None:
+    release = tmp_path / "release"
+    parses = release / "document_parses" / "pdf_json"
+    parses.mkdir(parents=True)
+    table = "cord_uid,sha,title,abstract,pdf_json_files,pmc_json_files\n"
+    (release / "metadata.csv").write_text(table + "a,s,Bees,honey,document_parses/pdf_json/s.json,\n")
+    os.utime(release / "metadata.csv", (1_000_000_000, 1_000_000_000))
+    sync([release], tmp_path / "index")
+    assert read(tmp_path / "index") == {"a": "honey"}
+    for text in ("zebrafish swim", "an octopus swims"):
+        (parses / "s.json").write_text(json.dumps({"body_text": [{"text": text, "section": ""}], "abstract": []}))
+        assert sync([release], tmp_path / "index").changed == [str(release / "metadata.csv")]
+        assert text in read(tmp_path / "index")["a"]
+        assert not any(sync([release], tmp_path / "index"))
+
+
 def test_a_file_that_vanishes_between_two_looks_has_vanished(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

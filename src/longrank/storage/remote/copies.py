@@ -189,6 +189,8 @@ def _fetch(store: Store, contents: Contents, shelf: Path) -> None:
         for name, file in contents.files.items():
             target = part / name
             target.parent.mkdir(parents=True, exist_ok=True)
+            if target.is_file() and not _is_whole(target, file):
+                target.unlink()  # a fetch that a power cut ended: names are on the disk before contents
             if not (target.is_file() or _taken(known.get(file.sha256, []), file, target)):
                 wanted.setdefault(file.sha256, Download(file, [])).targets.append(target)
         download(store, list(wanted.values()), part)
@@ -209,7 +211,11 @@ def _by_checksum(shelf: Path) -> dict[str, list[Path]]:
 def _taken(others: list[Path], file: File, target: Path) -> bool:
     """Take a file from another copy, if it is there and undamaged."""
     for other in others:
-        if other.is_file() and other.stat().st_size == file.size and sha256_of(other) == file.sha256:
+        if other.is_file() and _is_whole(other, file):
             link_or_copy(other, target)
             return True
     return False
+
+
+def _is_whole(path: Path, file: File) -> bool:
+    return path.stat().st_size == file.size and sha256_of(path) == file.sha256
