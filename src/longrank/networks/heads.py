@@ -30,7 +30,7 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
         notes: names heads other than the stock one.
 
     Raises:
-        InputError: as `check_weights`, `check_pairs` and `check_padding`.
+        InputError: as `check_weights`, `check_pairs` and `check_padding`; or texts of pairs would be changed.
     """
     if _made_for(model, _NEXT_SENTENCE):
         loaded = load_pretrained(model, "AutoModelForNextSentencePrediction")
@@ -42,6 +42,7 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
         loaded = load_sequence_classifier(model, notes)
     network, tokenizer, missing = loaded
     check_pairs(model, tokenizer)
+    _check_texts(model, tokenizer)
     check_weights(model.path, network, tokenizer, missing)
     check_padding(model, network, tokenizer, lambda features: network(**features).logits, "a", "b")
     return network, tokenizer
@@ -59,15 +60,13 @@ def _made_for(model: Model, task: str) -> bool:
 
 
 def check_pairs(model: Model, tokenizer: Any) -> None:
-    """Refuse models that read other pairs than query, mark and passage.
+    """Refuse tokenizers that put no token between query and passage, as tokenizers of decoders do.
 
     Raises:
-        InputError: no token between query and passage, as with tokenizers of decoders; or settings of
-            sentence-transformers' CrossEncoder that change the texts: a default prompt, lower case.
+        InputError: the tokenizer is refused.
     """
     if getattr(tokenizer, "backend_tokenizer", None) is None:
         return  # refused by `check_weights`
-    _check_texts(model, tokenizer)
     joined = tokenizer.backend_tokenizer.encode("a", "a").sequence_ids
     if joined[joined.index(1) - 1] == 0:
         decoder = _made_for(model, "ForCausalLM")
@@ -88,7 +87,11 @@ def stated_tokens(model: Model) -> int | None:
 
 
 def _check_texts(model: Model, tokenizer: Any) -> None:
-    """Refuse settings of sentence-transformers that change the texts of a pair."""
+    """Refuse settings of sentence-transformers' CrossEncoder that change the texts of a pair.
+
+    Raises:
+        InputError: a default prompt; or lower case, and a tokenizer that keeps upper case.
+    """
     top, own = model.path / "config_sentence_transformers.json", model.network / "sentence_bert_config.json"
     settings = read_json(top) if top.is_file() else {}
     prompts, name = settings.get("prompts"), settings.get("default_prompt_name")
@@ -102,5 +105,7 @@ def _check_texts(model: Model, tokenizer: Any) -> None:
 
 
 def _keeps_case(tokenizer: Any) -> bool:
+    if getattr(tokenizer, "backend_tokenizer", None) is None:
+        return False  # refused by `check_weights`
     normalizer = tokenizer.backend_tokenizer.normalizer
     return normalizer is None or normalizer.normalize_str("A") != "a"

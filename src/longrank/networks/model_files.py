@@ -19,7 +19,7 @@ from longrank.networks.checks import read_json, tensor_shapes
 from longrank.networks.folder_files import check_links, check_patterns
 from longrank.networks.hub import find_on_hub
 from longrank.small_files import CONFIG, MIB, check_size, read_small
-from longrank.storage import MANIFEST, damaged, digest_of, sealed_files, sha256_of
+from longrank.storage import MANIFEST, damaged, digest_of, sealed_files, sha256_of, stamp_of
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the weights of sentence-transformers/all-MiniLM-L6-v2."""
@@ -65,7 +65,7 @@ class Model:
     path: Path
     network: Path
     fingerprint: str
-    states: Mapping[Path, tuple[int, int, int]] = field(default_factory=dict, compare=False, repr=False)
+    states: Mapping[Path, tuple[int, int, int] | None] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Unconverted(InputError):
@@ -146,7 +146,7 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
     for place in places:
         _check_weights(place, place is places[0], source)
     read = [path for place in sorted({folder, *places}) for path in place.iterdir() if _is_read(path, folder)]
-    states = {path: _state(path) for path in read}
+    states = {path: stamp_of(path) for path in read}
     files = {path.relative_to(folder).as_posix(): known.get(path) or sha256_of(path) for path in read}
     for changed, entry in sealed_files(folder, "model").items():
         if files.get(changed, entry["sha256"]) != entry["sha256"]:
@@ -162,7 +162,7 @@ def check_unchanged(model: Model) -> None:
         InputError: a file is another by now.
     """
     for path, state in model.states.items():
-        if not path.is_file() or _state(path) != state:
+        if stamp_of(path) != state:
             raise InputError("changed while the model was loaded", path=path, fix="run the command again")
 
 
@@ -268,8 +268,3 @@ def _check_weights(folder: Path, required: bool, source: str) -> None:
 
 def _is_read(path: Path, root: Path) -> bool:
     return path.is_file() and path.suffix in SUFFIXES and path != root / MANIFEST
-
-
-def _state(path: Path) -> tuple[int, int, int]:
-    status = path.stat()
-    return status.st_ino, status.st_size, status.st_mtime_ns

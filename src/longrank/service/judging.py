@@ -17,7 +17,7 @@ from longrank.errors import InputError
 from longrank.formats.graded_lines import has_rows, with_grade
 from longrank.formats.ids import check_id
 from longrank.formats.trec import check_query_ids, qrels_lines, read_qrels
-from longrank.storage import atomic_write
+from longrank.storage import atomic_write, stamp_of
 from longrank.storage.workplace import check_apart, check_outside, working_on
 from longrank.text.words import readable
 from longrank.types import Notes, Query
@@ -52,7 +52,7 @@ class Judging:
         self._grades = {query_id: dict(judged) for query_id, judged in grades.items()}
         self._take(topics)
         self._one_writer = threading.Lock()
-        self._stamp, self._own_stamp = _stamp(path), None if own is None else _stamp(own)
+        self._stamp, self._own_stamp = stamp_of(path), None if own is None else stamp_of(own)
 
     def _take(self, topics: Sequence[Query]) -> None:
         self._topics = {topic.query_id: topic for topic in topics}
@@ -105,14 +105,14 @@ class Judging:
             mine = dict(self._grades.get(query_id, {}))
             mine.pop(doc_id, None)
             mine |= {} if grade is None else {doc_id: grade}
-            self._grades, self._stamp = {**self._grades, query_id: mine}, _stamp(self._path)
+            self._grades, self._stamp = {**self._grades, query_id: mine}, stamp_of(self._path)
 
     def _newest(self) -> str:
         """Return the text of the file, after reading all its grades: another program may write between both."""
         while True:
             self._read_again()
             text = _text(self._path)
-            if not text or _stamp(self._path) == self._stamp:
+            if not text or stamp_of(self._path) == self._stamp:
                 return text
 
     def _read_again(self) -> None:
@@ -120,7 +120,7 @@ class Judging:
 
         A program that writes a file in place empties it first.
         """
-        stamp = _stamp(self._path)
+        stamp = stamp_of(self._path)
         if stamp is not None and stamp != self._stamp and stamp[1]:
             self._grades, self._stamp = _grades(self._path, Notes()), stamp
 
@@ -147,7 +147,7 @@ class Judging:
             new = Query(self._new_id(), _normalized(text))
             with atomic_write(self._own) as stream:
                 stream.write(before + _row(new))
-            self._own_stamp = _stamp(self._own)
+            self._own_stamp = stamp_of(self._own)
             self._take([*self._topics.values(), new])
             return new
 
@@ -156,7 +156,7 @@ class Judging:
 
         Of a file that is gone or empty, the queries stay.
         """
-        stamp = None if self._own is None else _stamp(self._own)
+        stamp = None if self._own is None else stamp_of(self._own)
         if self._own is None or stamp is None or not stamp[1]:
             return b"".join(map(_row, self._topics.values()))
         if stamp != self._own_stamp:
@@ -207,15 +207,6 @@ def _grades(path: Path, notes: Notes) -> dict[str, dict[str, int]]:
 def _text(path: Path) -> str:
     """Return the text of a file, empty if there is none; bytes that are not UTF-8 are left to `read_qrels`."""
     return path.read_bytes().decode(errors="surrogateescape") if path.exists() else ""
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    """Return what a change of a file changes, its size in the middle; None: no file."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _normalized(text: str) -> str:

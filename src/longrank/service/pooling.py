@@ -10,6 +10,7 @@ from longrank.draws import digest
 from longrank.service.judging import Judging
 from longrank.service.rankings import Rankings, Search
 from longrank.service.rerank import Service
+from longrank.service.search import Selection
 from longrank.types import Query
 
 _PASSAGES = 3  # shown of each document
@@ -27,7 +28,7 @@ class Pools:
 
     def __init__(self, service: Service, judging: Judging, rankings: Rankings) -> None:
         self._service, self._judging, self._rankings = service, judging, rankings
-        self._known: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._known: dict[tuple[str, str, str, str | None], list[dict[str, Any]]] = {}
 
     async def of(self, query: Query) -> list[dict[str, Any]]:
         """Return the pooled documents of a query in blind order: doc_id, title, passages in the text's order.
@@ -37,18 +38,21 @@ class Pools:
         """
         index = self._service.engine.index
         assert index is not None
-        key = (index.digest, query.query_id)
+        language = query.fields.get(index.options.analyzer_field) if index.options.analyzer_field else None
+        key = (index.digest, query.query_id, query.text, language)
         if key in self._known:
             return self._known[key]
-        replies = [await self._reply(name, query) for name in self._service.engine.names()]
+        replies = [
+            await self._reply(name, query.text, Selection(lang=language)) for name in self._service.engine.names()
+        ]
         pool = blind((result for reply in replies for result in reply["results"]), query.query_id, self._judging.seed)
         if all(reply["digest"] == index.digest for reply in replies):  # the index may change meanwhile
             self._known[key] = pool
         return pool
 
-    async def _reply(self, pipeline: str, query: Query) -> dict[str, Any]:
+    async def _reply(self, pipeline: str, text: str, selection: Selection) -> dict[str, Any]:
         deadline = time.monotonic() + self._service.settings.deadline
-        asked = Search(query.text, pipeline, self._judging.depth, _PASSAGES)
+        asked = Search(text, pipeline, self._judging.depth, _PASSAGES, selection)
         return await self._rankings.search(asked, deadline)
 
 

@@ -137,10 +137,11 @@ class _Server(uvicorn.Server):
     async def _until_forced(self, ending: Coroutine[Any, Any, None]) -> None:
         """Wait for an end, but after a second signal for no connection, as uvicorn does with Python 3.12 and later."""
         task = asyncio.ensure_future(ending)
-        while not task.done() and not self.force_exit:
-            await asyncio.wait({task}, timeout=_LOOK)
-        if not task.done():
-            task.cancel()
+        try:
+            while not task.done() and not self.force_exit:
+                await asyncio.wait({task}, timeout=_LOOK)
+        finally:
+            task.cancel()  # nothing, if it is done
         with suppress(asyncio.CancelledError):
             await task
 

@@ -238,3 +238,12 @@ def _taken(path: Path, owner: str = "") -> BeingWritten:
     what = f"is being written by {owner or 'another process'}"
     name = path.name.removesuffix(".lock").removeprefix(".")  # of the locked file; empty for a folder, which has .lock
     return BeingWritten(what, path=path.parent / name, fix="wait for it to end")
+
+
+def stamp_of(path: Path) -> tuple[int, int, int] | None:
+    """Return what a change of a file changes: inode, size, time of modification; None: there is no such file."""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -14,7 +14,9 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from longrank.cli.main import main
 from longrank.errors import BeingWritten, InputError, LongRankError
+from longrank.index import Index
 from longrank.service import judging as module
+from longrank.service.engine import Engine, PipelineChoice
 from longrank.service.judging import Judging, opened_judging
 from longrank.service.pooling import Pools
 from longrank.service.rerank import Service
@@ -153,6 +155,21 @@ def test_a_pool_has_the_best_of_all_pipelines_without_ranks_scores_or_pipelines(
     }  # fmt: skip
     for one in documents:
         assert [passage["start"] for passage in one["passages"]] == sorted(p["start"] for p in one["passages"])
+
+
+def test_a_pool_is_searched_in_the_language_of_its_topic(tmp_path: Path) -> None:
+    pytest.importorskip("Stemmer", reason="needs the extra languages")
+    rows = [{"id": "en", "lang": "en", "text": "they die young"}, {"id": "de", "lang": "de", "text": "der Hund bellt"}]
+    engine = Engine([PipelineChoice("bm25")], Index.build(rows, tmp_path / "i", analyzer_field="lang"), notes=Notes())
+    engine.load()
+    (tmp_path / "topics.jsonl").write_text('{"query_id": "1", "text": "die Hunde", "lang": "de"}\n')
+    with opened_judging(tmp_path / "qrels.txt", str(tmp_path / "topics.jsonl"), notes=Notes()) as judging:
+
+        async def talk(ask: Ask) -> Reply:
+            return await ask("GET", "/pool?query_id=1", headers=KEY)
+
+        reply = answers(opened(engine, ServiceSettings(key="secret"), judging), talk)
+    assert [one["doc_id"] for one in reply.json["documents"]] == ["de"]
 
 
 def test_a_pool_of_another_state_of_the_index_is_not_kept(plain: Service, judging: Judging) -> None:

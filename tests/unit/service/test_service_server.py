@@ -20,6 +20,7 @@ pytest.importorskip("uvicorn", reason="needs the extra serve")
 from http_server import Client, Running, application, request, running
 from longrank.errors import InputError
 from longrank.service.listening import bind, check_exposure, url_of
+from longrank.service.server import _Server
 from longrank.service.settings import ServiceSettings
 from longrank.service.transport import Transport
 from served import asked, head
@@ -119,6 +120,28 @@ def test_a_server_that_stops_says_that_it_is_not_ready() -> None:
     assert asyncio.run(ready())[0] == 200
     app.stop()
     assert asyncio.run(ready()) == (503, "stopping")
+
+
+def test_an_end_that_waits_for_connections_is_given_up_at_a_second_signal() -> None:
+    """uvicorn waits for them with Python 3.12 and later, whatever signal comes."""
+
+    async def ended(forced: bool) -> list[str]:
+        server, heard = _Server.__new__(_Server), list[str]()
+        server.force_exit = False
+
+        async def ending() -> None:
+            try:
+                await asyncio.sleep(3600 if forced else 0)
+                heard.append("ended")
+            except asyncio.CancelledError:
+                heard.append("cancelled")
+                raise
+
+        asyncio.get_running_loop().call_later(0.2, setattr, server, "force_exit", forced)
+        await asyncio.wait_for(server._until_forced(ending()), 60)
+        return heard
+
+    assert [asyncio.run(ended(forced)) for forced in (True, False)] == [["cancelled"], ["ended"]]
 
 
 def test_a_second_signal_ends_what_is_in_flight_with_503(tmp_path: Path) -> None:

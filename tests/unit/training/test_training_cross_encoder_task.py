@@ -212,6 +212,15 @@ def test_what_no_scorer_would_read_is_not_trained(tmp_path: Path) -> None:
         opened(tmp_path, settings(model, {"name": "cross-entropy"}), ROWS)
 
 
+def test_a_default_prompt_of_the_initial_encoder_is_no_part_of_the_pairs(tmp_path: Path) -> None:
+    from tiny_models import save_encoder
+
+    folder = save_encoder(tmp_path / "encoder")
+    prompts = {"prompts": {"q": "query: "}, "default_prompt_name": "q"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    opened(tmp_path, settings(folder, {"name": "cross-entropy"}), ROWS)
+
+
 def test_a_next_sentence_head_is_kept(tmp_path: Path) -> None:
     import torch
     from transformers import BertForNextSentencePrediction

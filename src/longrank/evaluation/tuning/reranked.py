@@ -18,6 +18,7 @@ from longrank.collections import read_run
 from longrank.errors import InputError
 from longrank.evaluation.systems import place_of
 from longrank.formats.evidence import check_complete, open_evidence
+from longrank.storage import stamp_of
 from longrank.types import Evidence, Notes, Run, is_frame
 
 
@@ -68,11 +69,7 @@ class _File(NamedTuple):
 
     @classmethod
     def at(cls, path: Path) -> _File:
-        try:
-            status = path.stat()
-        except OSError:
-            return cls(path, None)
-        return cls(path, (status.st_ino, status.st_size, status.st_mtime_ns))
+        return cls(path, stamp_of(path))
 
 
 def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: Notes) -> Reranked:
