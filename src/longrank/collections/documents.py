@@ -21,7 +21,7 @@ from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
 from longrank.formats.records import Composer, CorpusOptions, Record, SourceFile
-from longrank.types import UNMATCHED, Document, Notes, id_of
+from longrank.types import UNMATCHED, Document, Notes, headings_of, id_of
 from longrank.types.pages import HEADINGS
 
 _HERE = Path("documents")  # the place that messages name for values in memory
@@ -194,7 +194,9 @@ def _checked(document: Document, number: int, notes: Notes) -> Document:
             fix = "passages are (start, end), half-open, and count code points"
             raise InputError(what, path=_HERE, line=number, got=span, fix=fix)
     headings = {HEADINGS: [list(heading) for heading in document.headings]} if document.headings else {}
-    fields = {**headings, **document.metadata}
+    if headings and not headings_of(headings):
+        raise InputError("headings are not (start, end, level)", path=_HERE, line=number, got=document.headings)
+    fields = {**document.metadata, **headings}
     if not fields:
         return document
     metadata = metadata_of(fields, fields, notes, f"{_HERE}:{number}")

@@ -161,7 +161,9 @@ def check_unchanged(model: Model) -> None:
     Raises:
         InputError: a file is another by now.
     """
-    for path, state in model.states.items():
+    folders = {path.parent for path in model.states}
+    new = {path for folder in folders for path in folder.iterdir() if _is_read(path, model.path)} - model.states.keys()
+    for path, state in {**model.states, **dict.fromkeys(new)}.items():
         if stamp_of(path) != state:
             raise InputError("changed while the model was loaded", path=path, fix="run the command again")
 

@@ -12,6 +12,7 @@ import pytest
 from longrank.collections import read_documents, read_qrels, read_queries, read_run
 from longrank.errors import InputError
 from longrank.formats.records import CorpusOptions
+from longrank.index import Index
 from longrank.types import Document, Notes, Query, Run
 
 
@@ -290,3 +291,10 @@ def test_without_pandas_a_table_is_refused_and_the_rest_works(monkeypatch: pytes
 def test_queries_and_judgments_show_themselves_in_a_line() -> None:
     assert repr(read_queries(["dogs bark", "cats purr"])).startswith("Queries(2, first=Query(query_id='1', ")
     assert repr(read_qrels({"1": {"a": 1, "b": 0}, "2": {"a": 2}})) == "Judgments(queries=2, judgments=3)"
+
+
+def test_headings_of_a_document_are_stored_whatever_its_other_fields_are() -> None:
+    document = Document("a", "", "One two", metadata={"headings": "none"}, headings=((0, 3, 1),))
+    assert Index.build([document]).document("a").headings == ((0, 3, 1),)
+    with pytest.raises(InputError, match=r"headings are not \(start, end, level\)"):
+        Index.build([Document("a", "", "One two", headings=((0, "3", 1),))])  # type: ignore[arg-type]

@@ -47,6 +47,8 @@ def test_a_bi_encoder_keeps_pooling_projection_prompts_and_length(tmp_path: Path
     (found,) = BiEncoder(find_model(str(tmp_path / "new"))).score([task(QUERY, PASSAGES)])
     np.testing.assert_allclose(found.scores, expected, atol=1e-5)
     assert not any("stays behind" in line for line in notes.lines())
+    modes = {path.stat().st_mode for path in (tmp_path / "new").rglob("model.safetensors")}
+    assert modes == {(tmp_path / "new" / "config.json").stat().st_mode}
 
 
 def test_settings_that_change_the_texts_of_a_cross_encoder_are_not_lost(tmp_path: Path) -> None:

@@ -91,3 +91,4 @@ def _carry(place: Path, output: Path) -> None:
             shutil.copyfile(path, output / path.name)
     if any(path.suffix in (".bin", ".safetensors") for path in place.iterdir()):
         save_file(dict(read_tensors(weights_in(place))), output / "model.safetensors", {"format": "pt"})
+        (output / "model.safetensors").chmod((output.parent / "config.json").stat().st_mode)
