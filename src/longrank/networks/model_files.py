@@ -253,13 +253,13 @@ def _check_weights(folder: Path, required: bool, source: str) -> None:
         for shard in sorted({str(name) for name in shards.values()} if isinstance(shards, dict) else []):
             if Path(shard).name != shard or not shard.endswith(".safetensors") or not (folder / shard).is_file():
                 raise InputError("the model lacks a shard of its weights", path=folder, got=shard)
-            if single.is_file() and shard != single.name:
-                what = "holds two models' weights: model.safetensors, which is read, and shards that its index names"
-                fix = "remove the weights and the index of the other model"
-                raise InputError(what, path=folder, got=shard, fix=fix)
             files.append(folder / shard)
-    for path in files:
-        tensor_shapes(path)
+    shapes = {path: tensor_shapes(path) for path in dict.fromkeys(files)}
+    shards = {name: shape for path in files if path != single for name, shape in shapes[path].items()}
+    if single in shapes and shards and shards != shapes[single]:
+        what = "holds two models' weights: model.safetensors, which is read, and shards that its index names"
+        fix = "remove the weights and the index of the other model"
+        raise InputError(what, path=folder, got=files[-1].name, fix=fix)
     pickled = sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED) if folder.is_dir() else []
     if not files and pickled:
         what = "holds only pickled weights, which can run code and are not read"

@@ -118,6 +118,8 @@ def test_shards_of_another_model_beside_the_weights_are_refused(folder: Path) ->
     assert find_model(str(folder)).path == folder
     write_safetensors(folder / "model-00001-of-00001.safetensors")
     index.write_text(json.dumps({"weight_map": {"weight": "model-00001-of-00001.safetensors"}}))
+    assert find_model(str(folder)).path == folder  # some repositories have the same weights in both forms
+    write_safetensors(folder / "model-00001-of-00001.safetensors", b"\0" * 12)
     refused(folder, "holds two models' weights.*got 'model-00001-of-00001.safetensors'")
 
 
