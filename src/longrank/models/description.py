@@ -9,6 +9,7 @@ from typing import Any
 
 from longrank.errors import InputError
 from longrank.networks.checks import read_json
+from longrank.networks.model_files import LINEAGE_FILE
 from longrank.types import Notes
 
 FILE = "longrank.json"
@@ -74,20 +75,33 @@ def describe(folder: Path) -> dict[str, Any]:
     return found
 
 
-def lineage_of(folder: Path) -> list[dict[str, str]]:
-    """Return the trainings of the weights in a folder, oldest first: digests of qrels and fold.
+def lineage_of(*folders: Path) -> list[dict[str, str]]:
+    """Return the trainings of the weights in folders of models, oldest first: digests of qrels and fold.
 
-    Models that are not document networks, and untrained networks, have none.
+    Document networks, passage models that LongRank trained, and converted models know them; other models have none.
 
     Raises:
-        InputError: as `describe`.
+        InputError: a description or a record cannot be read.
     """
-    if not (folder / FILE).is_file():
-        return []
-    found = describe(folder)
-    run = (found["record"] or {}).get("run", {})
+    lineage: list[dict[str, str]] = []
+    for folder in folders:
+        lineage += [training for training in _lineage(folder) if training not in lineage]
+    return lineage
+
+
+def _lineage(folder: Path) -> list[dict[str, str]]:
+    if (folder / FILE).is_file():
+        found = describe(folder)
+        run = (found["record"] or {}).get("run", {})
+    else:
+        found, run = _optional(folder / LINEAGE_FILE), _optional(folder / TRAINED).get("run")
+        run = run if isinstance(run, dict) else {}  # other programs' files may have this name
     own = [{key: run[key] for key in ("qrels", "fold")}] if {"qrels", "fold"} <= run.keys() else []
     return [*found.get("lineage", []), *run.get("lineage", []), *own]
+
+
+def _optional(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.is_file() else {}
 
 
 def check_trained(name: str, folder: Path, allow_untrained: bool, notes: Notes) -> None:

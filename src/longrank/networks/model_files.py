@@ -41,6 +41,9 @@ _PYLATE = "pylate.models.Dense.Dense"
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".metadata")
 """Suffixes of the files that a model's scores depend on."""
 
+LINEAGE_FILE = "lineage.json"
+"""Earlier trainings of the weights, in folders that `longrank convert` wrote; see `longrank.models.description`."""
+
 _VOCABULARIES = ("tokenizer.json", "vocab.json", "model.safetensors.index.json")
 _VOCABULARY = 256 * MIB
 

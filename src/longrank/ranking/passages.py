@@ -263,9 +263,7 @@ _SETTING_OF = {
 
 def lineage_header(scorer: DocumentScorer) -> dict[str, object]:
     """Return what an evidence header holds of the trainings of a scorer's weights; empty if there are none."""
-    lineage: list[dict[str, str]] = []
-    for model in _models(scorer):
-        lineage += [training for training in lineage_of(model.path) if training not in lineage]
+    lineage = lineage_of(*(model.path for model in _models(scorer)))
     return {LINEAGE: lineage} if lineage else {}
 
 

@@ -21,7 +21,7 @@ from longrank.formats.evidence import LINEAGE
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
-from longrank.models.description import FILE, lineage_of
+from longrank.models.description import lineage_of
 from longrank.models.network_reader import Kept
 from longrank.networks.model_files import find_model
 from longrank.storage import digest_of, read_header, sha256_of
@@ -126,8 +126,7 @@ class Experiment:
     def _check_start(self, names: Sequence[str]) -> None:
         """Refuse an initial network or a teacher that was trained by these judgments on another fold."""
         place = find_model(self.settings.network.model).path
-        if (place / FILE).is_file():
-            self._check_lineage(names, lineage_of(place), "initial network", place)
+        self._check_lineage(names, lineage_of(place), "initial network", place)
         teacher = self.settings.teacher
         if teacher is not None and teacher.evidence is not None:
             evidence = Path(teacher.evidence)

@@ -14,7 +14,7 @@ import torch
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, summarise
 from longrank.evaluation.names import parse_measure
-from longrank.models.description import TRAINED
+from longrank.models.description import TRAINED, lineage_of
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder
 from longrank.networks.loading import choose_max_tokens, position_limit, quiet
 from longrank.networks.model_files import Model
@@ -47,6 +47,7 @@ class PassageTask(ABC):
     Attributes:
         network: on the device of this process.
         fingerprint: names the weights that the network begins with.
+        lineage: the earlier trainings of these weights.
 
     Raises:
         InputError: the settings need more tokens than the network can read.
@@ -63,6 +64,7 @@ class PassageTask(ABC):
         limits: tuple[int | None, ...] | None = None,
     ) -> None:
         self.network, self.fingerprint = network.to(Ranks().device), model.fingerprint
+        self.lineage = lineage_of(model.path)
         self._tokenizer, self._cuts = tokenizer, Cuts(notes)
         if settings.network.dropout is not None:
             set_dropout(network, settings.network.dropout)

@@ -68,7 +68,12 @@ def train_passages(
     samples = ExampleSamples(training, settings.loop.seed)
     held_out = [] if validation is None else list(validation)
     task = open_task(settings, samples, held_out, notes)
-    identity = {"training": settings.model_dump(exclude={"loop"}), "model": task.fingerprint, **digests}
+    identity = {
+        **({"lineage": task.lineage} if task.lineage else {}),
+        "training": settings.model_dump(exclude={"loop"}),
+        "model": task.fingerprint,
+        **digests,
+    }
     options: dict[str, Any] = {"run": identity, "progress": progress, "notes": notes, "tensorboard": tensorboard}
     record = train(task, settings.loop, folder, **options)
     note_best(record, settings.validation.measure, notes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from longrank.config import suggestion
 from longrank.errors import InputError
+from longrank.models.description import lineage_of
 from longrank.networks.conversion.heads import FAMILIES
 from longrank.networks.conversion.sources import Source, find_source
 from longrank.networks.loading import loading
@@ -85,7 +86,8 @@ def convert(
         if checkpoint.head == "parade":
             written = write_network(found, checkpoint, folder)
         else:
-            written = write_checkpoint(found, checkpoint, folder, notes)
+            lineage = lineage_of(place, *([find_model(found.base).path] if found.base else []))
+            written = write_checkpoint(found, checkpoint, folder, notes, lineage)
     return Conversion(folder, *written, notes)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import longrank
 from longrank.errors import InputError
+from longrank.models.description import lineage_of
 from longrank.networks.conversion.names import new_names
 from longrank.networks.conversion.sources import _adapted
 from longrank.networks.model_files import find_model
@@ -418,6 +419,21 @@ def test_an_adapter_is_converted_again_if_its_base_has_changed(tmp_path: Path, o
     weights = load_file(base / "model.safetensors")
     save_file({name: -values for name, values in weights.items()}, base / "model.safetensors", {"format": "pt"})
     assert converted(str(tmp_path / "adapter"), Notes()) != first
+
+
+def test_a_conversion_keeps_the_trainings_of_its_source_and_its_base(tmp_path: Path) -> None:
+    first, second = ({"qrels": "q", "fold": fold} for fold in ("s1", "s2"))
+    base = save_encoder(tmp_path / "base")
+    (base / "lineage.json").write_text(json.dumps({"lineage": [first]}))
+    lora(tmp_path / "adapter", base)
+    (tmp_path / "adapter" / "training.json").write_text(json.dumps({"run": {"lineage": [second, first]}}))
+    longrank.convert(tmp_path / "adapter", tmp_path / "merged")
+    assert lineage_of(tmp_path / "merged") == [second, first]
+    longrank.convert(tmp_path / "merged", tmp_path / "again")
+    assert lineage_of(tmp_path / "again") == [second, first]
+    (base / "lineage.json").unlink()
+    longrank.convert(base, tmp_path / "plain", head="encoder")
+    assert not (tmp_path / "plain" / "lineage.json").exists()
 
 
 def test_an_adapter_names_the_revision_of_its_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,3 +86,22 @@ def test_a_comparison_keeps_the_lineage_of_its_evidence(model: Path, tmp_path: P
     duo = str(save_seq2seq(tmp_path / "t5"))
     longrank.compare(index, queries, run, evidence, model=duo, output_evidence=tmp_path / "compared")
     assert read_header(tmp_path / "compared")["lineage"] == [TRAINING]
+
+
+def test_a_passage_model_has_the_lineage_of_the_network_that_it_began_with(model: Path, tmp_path: Path) -> None:
+    from longrank.models.description import lineage_of
+    from longrank.training.passage_data.examples import group
+    from passage_trainings import settings, trained
+
+    start = settings("cross-encoder", model, loss=[{"name": "lce"}])
+    record = trained(start, tmp_path, [group("river", ["river bank", "king"]), group("king", ["king", "moon"])])
+    assert record["run"]["lineage"] == [TRAINING]
+    assert lineage_of(tmp_path / "out" / "model") == [TRAINING]
+
+
+@pytest.mark.parametrize("content", ["{}", '{"run": "of another program"}'])
+def test_records_of_other_programs_have_no_lineage(content: str, tmp_path: Path) -> None:
+    from longrank.models.description import lineage_of
+
+    (tmp_path / "training.json").write_text(content)
+    assert lineage_of(tmp_path, tmp_path) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -280,6 +281,21 @@ def test_a_network_that_may_know_what_a_fold_tests_is_not_gone_on_with(folder: P
         validated(experiment(folder, sections=on), tmp_path / "t")
     assert not (tmp_path / "t").exists()
     validated(experiment(folder, sections=on), tmp_path / "t", only=["s1"])
+
+
+def test_a_passage_model_that_began_with_such_a_network_is_not_gone_on_with(folder: Path, tmp_path: Path) -> None:
+    from longrank.models.description import lineage_of
+    from tiny_models import save_encoder
+
+    validated(experiment(folder), tmp_path / "first", only=["s1"])
+    lineage = lineage_of(tmp_path / "first" / "s1" / "model")
+    save_encoder(tmp_path / "passages")
+    (tmp_path / "passages" / "training.json").write_text(json.dumps({"run": {"lineage": lineage}}))
+    on = {"network": {"name": "parade-max", "model": str(tmp_path / "passages")}}
+    with pytest.raises(InputError, match=r"was trained on another fold of these judgments.* fold 's2'.*--fold s2"):
+        validated(experiment(folder, sections=on), tmp_path / "t")
+    validated(experiment(folder, sections=on), tmp_path / "t", only=["s1"])
+    assert lineage_of(tmp_path / "t" / "s1" / "model") == lineage * 2
 
 
 def test_other_sampled_judgments_or_another_models_run_are_not_resumed_with(folder: Path, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from longrank.networks.conversion.reading import read_tensors
 from longrank.networks.conversion.sources import Source
 from longrank.networks.heads import load_classifier
 from longrank.networks.model_card import CARD, card, code, rerank_command
-from longrank.networks.model_files import find_model
+from longrank.networks.model_files import LINEAGE_FILE, find_model
 from longrank.networks.pretrained import load_pretrained
 from longrank.networks.sentence_encoder import load_sentence_encoder
 from longrank.storage import sha256_of
@@ -95,7 +96,9 @@ def read_checkpoint(source: Source, head: str | None, notes: Notes) -> Checkpoin
     return Checkpoint(config, renamed, head, new)
 
 
-def write_checkpoint(source: Source, checkpoint: Checkpoint, folder: Path, notes: Notes) -> Written:
+def write_checkpoint(
+    source: Source, checkpoint: Checkpoint, folder: Path, notes: Notes, lineage: Sequence[Mapping[str, str]] = ()
+) -> Written:
     """Write a checkpoint as safetensors; every parameter of the network must come from it.
 
     Args:
@@ -103,6 +106,7 @@ def write_checkpoint(source: Source, checkpoint: Checkpoint, folder: Path, notes
         checkpoint: its content.
         folder: the new folder.
         notes: names modules of sentence-transformers that stay behind.
+        lineage: earlier trainings of the weights, for `LINEAGE_FILE`.
 
     Raises:
         InputError: tensors of the network are missing, so its head would be random; or tensors have no place in it.
@@ -118,6 +122,9 @@ def write_checkpoint(source: Source, checkpoint: Checkpoint, folder: Path, notes
         save_file(_distinct(tensors), place / "model.safetensors", {"format": "pt"})
         (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)  # else only its owner may read it
         carry_modules(source, head, place, notes)
+        if lineage:
+            text = json.dumps({"lineage": list(lineage)}, indent=1)
+            (place / LINEAGE_FILE).write_text(text + "\n", encoding="utf-8")
         (place / CARD).write_text(model_card(source, written, names), encoding="utf-8")
         try:
             _check(place, head)
