@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,6 +63,9 @@ _OF_BUILDS = {
     "expansions": (),
     "original_copies": 1,
     "fields": ("title", "text"),
+    "index_only": (),
+    "title_in_text": False,
+    "metadata": None,
     "compress": False,
     "shards": 1,
     "engine": None,
@@ -86,7 +88,8 @@ def check_build_options(path: Path, options: Mapping[str, object]) -> None:
 
     index = Index(path)
     existing = {**index.options.as_json(), "compress": index.options.compressed, "shards": len(index.parts)}
-    existing |= {"fields": index.options.fields, "expansions": ()}
+    existing |= {name: getattr(index.options, name) for name in ("fields", "index_only", "title_in_text", "metadata")}
+    existing |= {"expansions": ()}
     for name, default in _OF_BUILDS.items():
         if options[name] not in (default, existing.get(name)):
             option = f"--{name.replace('_', '-')}"
@@ -98,9 +101,10 @@ def check_build_options(path: Path, options: Mapping[str, object]) -> None:
 def change(sources: list[str], actions: Actions, corpus: CorpusOptions, workers: int, notes: Notes) -> Index:
     """Change the index that is the last of the sources; print counts, and return the index."""
     from longrank.index import Index
+    from longrank.index.languages import reading
 
     path = Path(sources[-1])
-    corpus = replace(corpus, fields=Index(path).options.fields)
+    corpus = reading(Index(path).options, corpus)
     with console.progress("indexing", None, "documents") as advance:
         options = {"progress": advance, "workers": workers}
         if actions.update:

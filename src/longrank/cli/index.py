@@ -194,8 +194,9 @@ def index(
         "original_copies": original_copies,
         "compress": compress,
     }
+    read = {"fields": names, "index_only": unread, "title_in_text": title_in_text, "metadata": _metadata(metadata)}
     if output is None and (actions.any or ((vectors or sparse) and len(sources) == 1)):
-        of_builds = {"fields": names, "shards": shards, "engine": None if vectors or sparse else engine}
+        of_builds = {**read, "shards": shards, "engine": None if vectors or sparse else engine}
         check_build_options(Path(sources[-1]), {**options, **of_builds})
     if output is not None or actions.any:
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
@@ -221,7 +222,7 @@ def index(
             else:
                 where = {"workers": workers or (_WORKERS if engine is None else None), "engine": engine}
                 if _is_upload(sources, output):
-                    of_builds = {"fields": names, "shards": shards, "engine": engine}
+                    of_builds = {**read, "shards": shards, "engine": engine}
                     _upload(Path(sources[0]), output, {**options, **of_builds}, notes)
                 else:
                     options |= {"corpus": corpus, "shards": shards, "resources": resources, **where}

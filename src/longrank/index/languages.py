@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from longrank.errors import InputError
 from longrank.formats.corpora import Located
+from longrank.formats.records import CorpusOptions
 from longrank.index.options import IndexOptions
 from longrank.storage import digest_of
 from longrank.text.analysis import ANALYZERS, Analyzer, check_analyzer
@@ -24,7 +25,6 @@ from longrank.text.language_tags import PLAIN, analyzer_of
 from longrank.types import Notes, Query
 
 if TYPE_CHECKING:
-    from longrank.formats.records import CorpusOptions
     from longrank.index.living_metadata import LivingMetadata
     from longrank.index.metadata import Metadata
 
@@ -41,6 +41,22 @@ def keeping(corpus: CorpusOptions, field: str) -> CorpusOptions:
     if not field or corpus.metadata is None or field in corpus.metadata:
         return corpus
     return replace(corpus, metadata=(*corpus.metadata, field))
+
+
+def reading(options: IndexOptions, corpus: CorpusOptions | None = None) -> CorpusOptions:
+    """Return options of reading documents for an index: `corpus`, with fields, texts and metadata as in the index.
+
+    Raises:
+        InputError: as `keeping`.
+    """
+    own = replace(
+        corpus or CorpusOptions(),
+        fields=options.fields,
+        index_only=options.index_only,
+        title_in_text=options.title_in_text,
+        metadata=options.metadata,
+    )
+    return keeping(own, options.analyzer_field)
 
 
 @dataclass

@@ -30,7 +30,9 @@ class IndexOptions:
         fields: the source's fields of the documents, for the record.
         original_copies: weight of the text; a predicted query and a field for the index only have weight 1.
         expansions: the files of predicted queries, for the record; filled in by the build.
-        index_only: fields that are indexed and are no part of the text, for the record.
+        index_only: fields that are indexed and are no part of the text, for documents that are added later.
+        title_in_text: True: texts begin with the title, for documents that are added later.
+        metadata: names of the other fields that are kept, for documents that are added later; None: all.
         analyzer_field: metadata field that names the language of each document; documents without it have `analyzer`.
             Empty: all documents have `analyzer`.
         compressed: True: texts are stored compressed.
@@ -42,6 +44,8 @@ class IndexOptions:
     original_copies: int = 1
     expansions: tuple[ExpansionFile, ...] = ()
     index_only: tuple[str, ...] = ()
+    title_in_text: bool = False
+    metadata: tuple[str, ...] | None = None
     analyzer_field: str = ""
     compressed: bool = False
 
@@ -54,11 +58,16 @@ class IndexOptions:
         value = {**asdict(self), "fields": list(self.fields), "expansions": [f._asdict() for f in self.expansions]}
         rare: dict[str, Any] = {"index_only": list(self.index_only)}  # most indexes lack these keys
         rare |= {"analyzer_field": self.analyzer_field, "compressed": self.compressed}
-        return {key: part for key, part in (value | rare).items() if part or key not in rare}
+        rare |= {"title_in_text": self.title_in_text}
+        del value["metadata"]
+        kept = {key: part for key, part in (value | rare).items() if part or key not in rare}
+        return kept if self.metadata is None else {**kept, "metadata": list(self.metadata)}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> IndexOptions:
         """Return the options of a JSON object from `as_json`."""
         expansions = tuple(ExpansionFile(**file) for file in value.get("expansions", ()))
-        fields, index_only = tuple(value["fields"]), tuple(value.get("index_only", ()))
-        return cls(**{**value, "fields": fields, "index_only": index_only, "expansions": expansions})
+        names: dict[str, Any] = {
+            name: tuple(value[name]) for name in ("fields", "index_only", "metadata") if name in value
+        }
+        return cls(**{**value, **names, "expansions": expansions})

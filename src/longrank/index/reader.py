@@ -157,6 +157,8 @@ class Index(Changeable):
             corpus.fields,
             original_copies,
             index_only=corpus.index_only,
+            title_in_text=corpus.title_in_text,
+            metadata=corpus.metadata,
             analyzer_field=analyzer_field,
             compressed=compress,
         )

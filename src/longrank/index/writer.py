@@ -20,7 +20,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.formats.records import CorpusOptions
 from longrank.index.batches import batches
 from longrank.index.folder import SegmentName, building, open_parts
-from longrank.index.languages import LanguageReader, keeping
+from longrank.index.languages import LanguageReader, keeping, reading
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
 from longrank.index.parts import Part, packed
@@ -78,7 +78,7 @@ class IndexWriter:
         Args:
             documents: as the source of `Index.build`.
             replace: True: a document whose id is in the index replaces that document. False: it is an error.
-            corpus: format and encoding of the documents. None: defaults, with the fields of the index.
+            corpus: options of reading the documents. None: defaults, with fields, texts and metadata as in the index.
             progress: called now and then with the number of documents just indexed.
             workers: as for `Index.build`.
 
@@ -89,7 +89,8 @@ class IndexWriter:
             InputError: a fault of the documents, no document, a doc_id twice, or in the index without `replace`.
             MissingExtra, LongRankError: as `Index.build`.
         """
-        corpus = keeping(corpus or CorpusOptions(fields=self._options.fields), self._options.analyzer_field)
+        known = self._options
+        corpus = reading(known) if corpus is None else keeping(corpus, known.analyzer_field)
         located = locate_documents(documents, self.notes, corpus)
         cut = batches(located, LanguageReader(self._options, self.notes).analyzer)
         tasks = ((next(self._fresh), batch, self._options) for batch in cut)

@@ -7,11 +7,13 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import longrank
 from longrank.errors import InputError, IntegrityError
+from longrank.formats.records import CorpusOptions
 from longrank.index import Index, tiers, verify_index
 from longrank.index.tiers import Size
 from longrank.types import Notes
@@ -225,3 +227,30 @@ def test_a_merge_does_not_copy_damage_into_files_with_good_checksums(index: Inde
     with pytest.raises(IntegrityError, match="checksum differs"):
         Index(index.path).merge()
     assert contents(index.path) == before
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        {"index_only": ("url",)},
+        {"title_in_text": True},
+        {"metadata": ("year",)},
+        {"metadata": ()},
+        {"fields": ("title", "body"), "index_only": ("url",), "title_in_text": True},
+    ],
+)
+def test_documents_that_are_added_are_read_as_the_first_documents_were(tmp_path: Path, read: dict[str, Any]) -> None:
+    rows = [
+        {"id": f"d{n}", "title": f"Title {n}", "text": "bees", "body": "river", "url": f"site{n}", "year": n}
+        for n in range(4)
+    ]
+    whole = Index.build(rows, tmp_path / "whole", corpus=CorpusOptions(**read))
+    changed = Index.build(rows[:2], tmp_path / "changed", corpus=CorpusOptions(**read)).add(rows[2:])
+    for index in (whole, changed):
+        assert index.options == whole.options
+        assert [(one.text, index.metadata(one.doc_id)) for one in index] == [
+            (one.text, whole.metadata(one.doc_id)) for one in whole
+        ]
+    for query in ("site3", "title", "bees"):
+        runs = [longrank.retrieve(index, {"q": query}, k=9).rows() for index in (whole, changed)]
+        assert [*runs[0]] == [*runs[1]]
