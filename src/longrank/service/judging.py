@@ -17,7 +17,7 @@ from longrank.errors import InputError
 from longrank.formats.graded_lines import has_rows, with_grade
 from longrank.formats.ids import check_id
 from longrank.formats.trec import check_query_ids, qrels_lines, read_qrels
-from longrank.storage import atomic_write, stamp_of
+from longrank.storage import Stamp, atomic_write, stamp_of
 from longrank.storage.workplace import check_apart, check_outside, working_on
 from longrank.text.words import readable
 from longrank.types import Notes, Query
@@ -99,21 +99,23 @@ class Judging:
         check_id(doc_id, "doc_id", self._path)
         check_query_ids([query_id], self._path)
         with self._one_writer:
-            text = with_grade(self._newest() or "".join(qrels_lines(self._grades)), query_id, doc_id, grade)
-            with atomic_write(self._path) as stream:
-                stream.write(text.encode(errors="surrogateescape"))
+            written = False
+            while not written:
+                text, stamp = self._newest()
+                text = with_grade(text or "".join(qrels_lines(self._grades)), query_id, doc_id, grade)
+                written = _replaced(self._path, stamp, text.encode(errors="surrogateescape"))
             mine = dict(self._grades.get(query_id, {}))
             mine.pop(doc_id, None)
             mine |= {} if grade is None else {doc_id: grade}
             self._grades, self._stamp = {**self._grades, query_id: mine}, stamp_of(self._path)
 
-    def _newest(self) -> str:
-        """Return the text of the file, after reading all its grades: another program may write between both."""
+    def _newest(self) -> tuple[str, Stamp | None]:
+        """Return text and stamp of the file, after reading all its grades: another program may write meanwhile."""
         while True:
             self._read_again()
-            text = _text(self._path)
-            if not text or stamp_of(self._path) == self._stamp:
-                return text
+            stamp, text = stamp_of(self._path), _text(self._path)
+            if not text or stamp == self._stamp:
+                return text, stamp
 
     def _read_again(self) -> None:
         """Read the grades of a file that another program has changed; if it is gone or empty, the grades stay.
@@ -137,19 +139,20 @@ class Judging:
         if not _normalized(text):
             raise InputError("a query to judge needs text", got=text)
         with self._one_writer:
-            before = self._own_lines()
-            known = self.find(text)
-            if known is not None:
-                return known
-            if self._own is None:
-                raise InputError("only the queries of the topics file can be judged", got=text)
-            self._read_again()  # another program may have used an id for its grades
-            new = Query(self._new_id(), _normalized(text))
-            with atomic_write(self._own) as stream:
-                stream.write(before + _row(new))
-            self._own_stamp = stamp_of(self._own)
-            self._take([*self._topics.values(), new])
-            return new
+            while True:
+                stamp = None if self._own is None else stamp_of(self._own)
+                before = self._own_lines()
+                known = self.find(text)
+                if known is not None:
+                    return known
+                if self._own is None:
+                    raise InputError("only the queries of the topics file can be judged", got=text)
+                self._read_again()  # another program may have used an id for its grades
+                new = Query(self._new_id(), _normalized(text))
+                if _replaced(self._own, stamp, before + _row(new)):
+                    self._own_stamp = stamp_of(self._own)
+                    self._take([*self._topics.values(), new])
+                    return new
 
     def _own_lines(self) -> bytes:
         """Return the lines of own queries, whole; read them again if another program has changed them.
@@ -202,6 +205,25 @@ def opened_judging(
 
 def _grades(path: Path, notes: Notes) -> dict[str, dict[str, int]]:
     return read_qrels(path, notes) if has_rows(_text(path)) else {}
+
+
+class _ChangedMeanwhile(Exception):
+    """Another program has written into the file."""
+
+
+def _replaced(path: Path, stamp: Stamp | None, content: bytes) -> bool:
+    """Replace a file, unless its stamp is another by now; return whether it was replaced."""
+
+    def check() -> None:
+        if stamp_of(path) != stamp:
+            raise _ChangedMeanwhile
+
+    try:
+        with atomic_write(path, check=check) as stream:
+            stream.write(content)
+    except _ChangedMeanwhile:
+        return False
+    return True
 
 
 def _text(path: Path) -> str:

@@ -10,6 +10,7 @@
 - an *output folder* (`longrank.storage.workplace`): checked, locked, and resumed only with the same identity.
 """
 
+from longrank.storage.files import Stamp as Stamp
 from longrank.storage.files import atomic_write as atomic_write
 from longrank.storage.files import check_folder as check_folder
 from longrank.storage.files import check_parent as check_parent

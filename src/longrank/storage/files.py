@@ -7,26 +7,28 @@ import re
 import shlex
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from longrank.errors import BeingWritten, InputError, LongRankError
 from longrank.small_files import check_path
 from longrank.storage.temporaries import is_still, temporary_file
 
+Stamp: TypeAlias = tuple[int, int, int]
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/.+/fd")
 
 
 @contextmanager
-def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
+def atomic_write(path: Path, mode: str = "wb", check: Callable[[], object] | None = None) -> Iterator[IO[Any]]:
     """Open a file that appears at `path` only when the block ends without an error; a file there leaves it its rights.
 
     Args:
         path: the file; its folder must exist.
         mode: ``"wb"``, or ``"w"`` for UTF-8 text with ``\\n`` line ends.
+        check: called right before the file appears; if it raises an error, the old file stands.
 
     Raises:
         InputError: the folder does not exist or cannot be written to.
@@ -35,12 +37,12 @@ def atomic_write(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """
     check_writable(Path(path))
     path = Path(os.path.realpath(path))  # a link stays a link; its target is replaced
-    with writing(path), _replacing(path, mode) as stream:
+    with writing(path), _replacing(path, mode, check) as stream:
         yield stream
 
 
 @contextmanager
-def _replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
+def _replacing(path: Path, mode: str, check: Callable[[], object] | None) -> Iterator[IO[Any]]:
     options: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     with temporary_file(path) as (descriptor, temporary):
         with os.fdopen(descriptor, mode, **options) as stream:  # type: ignore[call-overload]
@@ -48,6 +50,8 @@ def _replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
             stream.flush()
             sync(stream.fileno())
         temporary.chmod(_rights(path))
+        if check is not None:
+            check()
         temporary.replace(path)
         _sync_name(path)
 
@@ -240,7 +244,7 @@ def _taken(path: Path, owner: str = "") -> BeingWritten:
     return BeingWritten(what, path=path.parent / name, fix="wait for it to end")
 
 
-def stamp_of(path: Path) -> tuple[int, int, int] | None:
+def stamp_of(path: Path) -> Stamp | None:
     """Return what a change of a file changes: inode, size, time of modification; None: there is no such file."""
     try:
         status = path.stat()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -232,7 +233,7 @@ def test_without_judging_there_are_no_such_addresses(plain: Service, judging: Ju
 
 
 def test_a_grade_that_cannot_be_written_is_not_kept(judging: Judging, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise LongRankError("no space left")
 
     monkeypatch.setattr(module, "atomic_write", full)
@@ -307,6 +308,34 @@ def test_a_grade_that_another_program_writes_at_the_same_moment_is_known(
     judging.judge("1", "e", 1)
     assert judging.grades("1") == {"d": 1, "x": 3, "e": 1}
     assert files[0].read_text() == "1 0 d 1\n1 0 x 3\n1 0 e 1\n"
+
+
+def test_a_line_that_another_program_adds_while_a_grade_is_written_stays(
+    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, own = module.atomic_write, '{"query_id": "mine", "text": "bread"}\n'
+    left = {"qrels.txt": "other 0 x 1\n", "qrels.queries.jsonl": own}
+
+    @contextmanager
+    def slow(path: Path, **options: Any) -> Iterator[Any]:
+        with real(path, **options) as stream:
+            yield stream
+            if path.name in left:
+                with path.open("a") as other:
+                    other.write(left.pop(path.name))
+
+    monkeypatch.setattr(module, "atomic_write", slow)
+    files[0].write_text("1 0 d 1\n")
+    with opened_judging(files[0], notes=Notes()) as judging:
+        judging.judge("1", "f", 2)
+        assert files[0].read_text() == "1 0 d 1\nother 0 x 1\n1 0 f 2\n"
+        (tmp_path / "qrels.queries.jsonl").write_text('{"query_id": "q7", "text": "moon"}\n')
+        judging.add("fox")
+    assert [json.loads(line)["text"] for line in (tmp_path / "qrels.queries.jsonl").read_text().splitlines()] == [
+        "moon",
+        "bread",
+        "fox",
+    ]
 
 
 def test_judgments_in_beir_s_columns_keep_them(files: tuple[Path, Path]) -> None:
