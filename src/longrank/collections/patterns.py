@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -21,12 +22,22 @@ def matching(source: str) -> tuple[str, ...]:
     Raises:
         InputError: no file or folder matches.
     """
-    if not has_magic(source) or glob(escape(source)):  # noqa: PTH207 - Path.glob loses a leading ./ and takes no root
+    if not is_pattern(source):
         return (source,)
     found = sorted(glob(source, recursive=True))  # noqa: PTH207
     if not found:
         raise InputError("no file or folder matches", got=source)
     return tuple(found)
+
+
+def is_pattern(source: str) -> bool:
+    """Tell whether a source is a pattern, and not a file or folder whose name holds the characters of a pattern."""
+    return has_magic(source) and not glob(escape(source))  # noqa: PTH207 - Path.glob loses a leading ./ and takes no root
+
+
+def absolute_pattern(pattern: str) -> str:
+    """Return a pattern that matches the same files from any working folder."""
+    return os.path.normpath(os.path.join(escape(os.getcwd()), pattern))  # noqa: PTH109, PTH118 - pathlib has no normpath
 
 
 def matches(name: str, patterns: Iterable[str], *, folder: bool = False) -> bool:

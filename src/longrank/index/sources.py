@@ -66,7 +66,7 @@ class Sources(NamedTuple):
     """Sources of an index.
 
     Attributes:
-        places: absolute paths of files and folders, addresses of databases.
+        places: absolute paths of files and folders, absolute patterns of such paths, addresses of databases.
         corpus: options of reading.
         files: files by path.
         digest: digest of the index that these files gave; "": unknown after an update that was killed; None: a record

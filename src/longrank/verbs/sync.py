@@ -18,7 +18,7 @@ from longrank.index.sources import read_sources
 from longrank.storage import MANIFEST
 from longrank.storage.remote import exists, local
 from longrank.types import Notes
-from longrank.verbs.updates import Changes, absolute, build_from_files, update
+from longrank.verbs.updates import Changes, absolute, build_from_files, recorded, update
 
 Watch = Callable[..., Iterator[set[tuple[object, str]]]]
 
@@ -40,7 +40,7 @@ def sync(
     The options of an existing index stay: build it with ``longrank index`` for other options than the defaults.
 
     Args:
-        sources: files, folders and addresses of databases.
+        sources: files, folders, patterns such as ``docs/*.jsonl``, and addresses of databases.
         index: folder of the index, or its address.
         notes: counts remarks on accepted input.
         progress: called now and then with the number of documents just indexed.
@@ -54,7 +54,7 @@ def sync(
     place, notes = place_of(index), Notes() if notes is None else notes
     places = _checked(sources, place)
     if (place / MANIFEST).exists() if isinstance(place, Path) else exists(place):
-        _refuse_other(place, places)
+        _refuse_other(place, [name for source in sources for name in recorded(str(source))], places)
         return update(place, notes=notes, progress=progress, workers=workers)
     built = build_from_files(
         sources, place, corpus=CorpusOptions(), notes=notes, progress=progress or (lambda n: None), workers=workers
@@ -76,15 +76,16 @@ def _checked(sources: Sequence[str | Path], index: Path | str) -> list[str]:
     return places
 
 
-def _refuse_other(index: Path | str, places: Sequence[str]) -> None:
+def _refuse_other(index: Path | str, names: Sequence[str], places: Sequence[str]) -> None:
+    """Refuse an index of other sources; earlier versions recorded the files that a pattern matched."""
     folder = local(index)
     if not (folder / SOURCES).exists():
-        fix = f"build it again: {_call('longrank index', places, index)}; documents added later are then lost"
+        fix = f"build it again: {_call('longrank index', names, index)}; documents added later are then lost"
         raise InputError("the index has no record of its source files", path=index, fix=fix)
     built_from = read_sources(folder).places
-    if sorted(built_from) != sorted(places):
+    if sorted(built_from) not in (sorted(names), sorted(places)):
         fix = f"{_call('longrank sync', built_from, index)}, or choose another index"
-        raise InputError("the index was built from other sources", path=index, got=", ".join(places), fix=fix)
+        raise InputError("the index was built from other sources", path=index, got=", ".join(names), fix=fix)
 
 
 def _call(command: str, places: Sequence[str], index: Path | str) -> str:

@@ -18,6 +18,7 @@ from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import locate_documents, locate_in_files, places_of
 from longrank.collections.files import files_of
+from longrank.collections.patterns import absolute_pattern, is_pattern, matching
 from longrank.errors import InputError, LongRankError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
@@ -74,7 +75,8 @@ def build_from_files(
 
 def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions, notes: Notes, **options: Any) -> None:
     corpus = keeping(corpus, options.get("analyzer_field", ""))
-    places = places_of([str(source) for source in sources])
+    given = [str(source) for source in sources]
+    places, names = places_of(given), tuple(name for source in given for name in recorded(source))
     files = _listed(places, corpus)
     runs: list[tuple[str, int]] = []
     digests: dict[str, RowsDigest] = {}
@@ -93,7 +95,7 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
                 files[state.path] = state._replace(ids=(*state.ids, *ids))
             end += n
         with _telling_state("the index is valid, but updates need this record: build the index again"):
-            write_sources(folder, Sources(tuple(map(absolute, places)), corpus, files, index.digest))
+            write_sources(folder, Sources(names, corpus, files, index.digest))
 
 
 def _telling(corpus: CorpusOptions, visited: dict[str, bool], only: frozenset[Path] | None = None) -> CorpusOptions:
@@ -144,6 +146,31 @@ def absolute(place: str) -> str:
     if is_address(place):
         return shown_source(place)
     return os.path.abspath(place) if place else place  # noqa: PTH100 - links stay links
+
+
+def recorded(source: str) -> tuple[str, ...]:
+    """Return the names of a source in a record; a pattern stays a pattern, since later files may match it."""
+    if not is_address(source) and is_pattern(source):
+        return (absolute_pattern(source),)
+    return tuple(map(absolute, places_of([source])))
+
+
+def _places_now(sources: Sources, index: Path) -> list[str]:
+    """Return the sources with the files and folders that match patterns now, without the index itself.
+
+    A file or folder of the last time is no pattern, even if it is gone.
+    """
+    places: list[str] = []
+    for place in sources.places:
+        if (
+            is_address(place)
+            or not is_pattern(place)
+            or any(Path(file).is_relative_to(place) for file in sources.files)
+        ):
+            places.append(place)
+        else:
+            places += [path for path in matching(place) if Path(path).resolve() != index.resolve()]
+    return places
 
 
 def _listed(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceState] | None:
@@ -210,7 +237,7 @@ def _updated(
     folder: Path, *, dry_run: bool, notes: Notes, progress: Callable[[int], object] | None, workers: int
 ) -> Changes:
     index, sources = Index(folder), read_sources(folder)
-    now = _now(sources)
+    now = _now(sources, folder)
     changes = _compared(sources.files, now)
     if dry_run:
         if sources.digest not in (None, index.digest):
@@ -222,7 +249,7 @@ def _updated(
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := read_sources(folder)) != sources:  # another update has ended meanwhile
-            sources, now = newest, _now(newest)
+            sources, now = newest, _now(newest, folder)
             changes = _compared(sources.files, now)
         index = Index(folder)
         read = _to_read(sources, changes, now, index, notes)
@@ -266,9 +293,9 @@ def _begun(sources: Sources, read: Iterable[str], now: dict[str, SourceState]) -
     return sources._replace(files=files, digest="")
 
 
-def _now(sources: Sources) -> dict[str, SourceState]:
+def _now(sources: Sources, index: Path) -> dict[str, SourceState]:
     """Return the present state of the sources' files; ids are those of the record."""
-    folders = [place for place in sources.places if not is_address(place)]
+    folders = [place for place in _places_now(sources, index) if not is_address(place)]
     listed = [(file.path, format) for place in folders for file, format in files_of(place, sources.corpus, Notes())]
     known = sources.files
     states: dict[str, SourceState] = {}
@@ -317,7 +344,7 @@ def _apply(
     visited: dict[str, bool] = {}
     corpus = _telling(sources.corpus, visited, frozenset(map(Path, ids)))
     elsewhere = {doc_id: path for path in now if path not in ids for doc_id in now[path].ids}
-    read_again = _noted(locate_in_files(sources.places, writer.notes, corpus), ids, elsewhere)
+    read_again = _noted(locate_in_files(_places_now(sources, index.path), writer.notes, corpus), ids, elsewhere)
     others = _others(read_again, index, sources.corpus)
     before, first = len(writer), next(others, None)
     replaced = writer.add(chain([first], others), replace=True, **options) if first is not None else 0

@@ -215,8 +215,8 @@ def test_an_update_begins_at_the_record_of_another_that_ended_before_it_had_the_
 
     real, calls = updates._now, []
 
-    def now(sources: Sources) -> dict[str, SourceState]:
-        found = real(sources)
+    def now(sources: Sources, index: Path) -> dict[str, SourceState]:
+        found = real(sources, index)
         if not calls:  # another process indexes a file, which vanishes before this one has the lock
             calls.append(found)
             (folder / "c.txt").write_text("Cows moo.")
@@ -355,3 +355,55 @@ def test_a_pipe_is_no_source_of_sync(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no file and no folder"):
         sync([tmp_path / "pipe"], tmp_path / "index")
     assert not (tmp_path / "index").exists()
+
+
+def test_a_pattern_stands_for_the_files_that_match_it_now(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sync(["notes/*.txt"], "index")
+    monkeypatch.chdir("/")
+    (folder / "a.txt").unlink()
+    (folder / "c.txt").write_text("Cows moo.")
+    (folder / "d.md").write_text("Ducks quack.")
+    assert update(tmp_path / "index") == ([str(folder / "c.txt")], [], [str(folder / "a.txt")], 1, 1)
+    monkeypatch.chdir(tmp_path)
+    (folder / "e.txt").write_text("Eagles cry.")
+    assert sync(["notes/*.txt"], "index").new == [str(folder / "e.txt")]
+    assert not any(sync(["notes/*.txt"], "index"))
+    with pytest.raises(InputError, match=r"other sources.*longrank sync '.*/notes/\*\.txt' -o index"):
+        sync([folder / "b.txt"], "index")
+    for path in folder.glob("*.txt"):
+        path.unlink()
+    with pytest.raises(InputError, match="no file or folder matches"):
+        update("index")
+    assert len(Index("index")) == 3
+
+
+def test_a_working_folder_or_a_file_may_have_the_characters_of_a_pattern(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "[x]"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for name in ("a.txt", "b[1].txt"):
+        (here / name).write_text("Dogs bark.")
+    sync(["?.txt", "b[1].txt"], "index")
+    (here / "c.txt").write_text("Cows moo.")
+    assert update("index").new == [str(here / "c.txt")]
+    (here / "b[1].txt").rename(here / "b1.txt")
+    with pytest.raises(InputError, match=r"b\[1\]\.txt: no such file or folder"):
+        update("index")
+
+
+def test_an_index_may_match_its_own_pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("Dogs bark.")
+    build_from_files(["*"], Path("index"), corpus=CorpusOptions(), notes=Notes())
+    assert not any(update("index"))
+
+
+def test_an_index_of_an_earlier_version_keeps_the_files_that_a_pattern_matched(folder: Path, tmp_path: Path) -> None:
+    files = [str(folder / name) for name in ("a.txt", "b.txt")]
+    sync(files, tmp_path / "index")
+    assert not any(sync([str(folder / "*.txt")], tmp_path / "index"))
