@@ -15,6 +15,7 @@ from xml.parsers import expat
 
 from longrank.errors import InputError
 from longrank.formats.lines import Line
+from longrank.formats.parsed.html_text import INLINE
 from longrank.formats.topics import STRAY_TEXT, Topic, standardised
 from longrank.types import Notes
 
@@ -80,6 +81,8 @@ class _Reader:
         elif self.depth == 3:
             self.close_stray()
             self.field = f"{tag}-{attributes['number']}" if "number" in attributes else tag
+        elif self.depth > 3:
+            self.separate(tag)
 
     def characters(self, text: str) -> None:
         if self.depth > 1:
@@ -91,7 +94,14 @@ class _Reader:
         elif self.depth == 2:
             self.close_stray()
             self.close_topic(tag)
+        elif self.depth > 3:
+            self.separate(tag)
         self.depth -= 1
+
+    def separate(self, tag: str) -> None:
+        """Separate the words before and after a tag, unless it formats a part of a word."""
+        if tag.lower() not in INLINE:
+            self.pieces.append(" ")
 
     def text(self) -> str:
         text, self.pieces = " ".join("".join(self.pieces).split()), []

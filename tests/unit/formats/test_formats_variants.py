@@ -1,4 +1,4 @@
-"""Office, e-book and mail files as their programs write them: sections, encodings, tags without an end, text boxes."""
+"""Office, e-book, mail and markup files as their programs write them: sections, encodings, tags, text boxes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from document_files import docx, epub, paragraph, pptx, zipped
+from document_files import docx, epub, odt, paragraph, pptx, zipped
 from longrank.errors import InputError
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.child import parse
+from longrank.formats.parsed.markdown import read_markdown
+from longrank.formats.parsed.rst import read_rst
 
 
 def parsed(path: Path, format: str) -> Parsed:
@@ -127,3 +129,41 @@ def test_a_paragraph_has_no_style_of_a_text_box_or_of_a_tracked_change(tmp_path:
 def test_text_after_a_missing_end_tag_is_kept(markup: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "a.eml").write_bytes(b"Subject: s\nContent-Type: text/html; charset=utf-8\n\n" + markup.encode())
     assert parsed(tmp_path / "a.eml", "eml").text == text
+
+
+@pytest.mark.parametrize(
+    ("charset", "encoding", "n_unfit"),
+    [("us-ascii", "utf-8", 0), ("unknown-8bit", "utf-8", 0), ("iso-8859-1", "latin-1", 0), ("utf-8", "latin-1", 1)],
+)
+def test_a_mail_is_read_as_its_bytes_are(charset: str, encoding: str, n_unfit: int, tmp_path: Path) -> None:
+    header = f"Subject: s\nContent-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: 8bit\n\n"
+    (tmp_path / "a.eml").write_bytes(header.encode() + "caf\xe9 na\xefve".encode(encoding))
+    document = parsed(tmp_path / "a.eml", "eml")
+    assert document.text == "caf\xe9 na\xefve"
+    assert document.notes.get("mail texts whose bytes do not fit their encoding", 0) == n_unfit
+
+
+def test_html_tags_in_markdown_separate_words_unless_they_format_a_part_of_one() -> None:
+    text = (
+        "| honey<br>bees | river<BR/>fish |\n|---|---|\n| H<sub>2</sub>O | <kbd>Ctrl</kbd>+<kbd>C</kbd><!-- x --> |\n"
+    )
+    (document,) = read_markdown(text)
+    assert document.text == "honey bees\triver fish\nH2O\tCtrl+C"
+
+
+def test_literals_in_restructuredtext_hold_no_markup() -> None:
+    (document,) = read_rst("Use ``__init__``, ``self.__dict__``, ``C:\\temp`` and ``*args`` with *care*, see link_.\n")
+    assert document.text == "Use __init__, self.__dict__, C:\\temp and *args with care, see link."
+
+
+def test_texts_inside_a_paragraph_of_an_opendocument_text_are_lines(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    svg = 'xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"'
+    picture = f'<draw:frame xmlns:draw="d"><svg:title {svg}>Alt</svg:title><svg:desc {svg}>Text</svg:desc></draw:frame>'
+    note = "<text:note><text:note-body><text:p>One.</text:p><text:p>Two.</text:p></text:note-body></text:note>"
+    plain = '<draw:frame xmlns:draw="d"><draw:image/></draw:frame>'
+    body = (
+        f"<text:p>left{picture}right</text:p><text:p>cats{note}purr, see <text:title>Cats</text:title>{plain}.</text:p>"
+    )
+    document = parsed(odt(tmp_path / "a.odt", body), "odt")
+    assert document.text == "left\nAlt\nText\nright\n\ncats\nOne.\nTwo.\npurr, see Cats."

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from longrank.formats.parsed import Parsed, Unreadable
+from longrank.formats.parsed.encodings import decoded
 from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened
@@ -65,12 +66,7 @@ def _decoded(raw: bytes) -> tuple[str, bool]:
     The encoding is that of the first bytes, else UTF-8 if the bytes are valid, else the declared one.
     """
     first = next((encoding for start, encoding in _STARTS.items() if raw.startswith(start)), "")
-    for encoding in filter(None, (first,) if first else ("utf-8", _declared(raw))):
-        try:
-            return raw.decode(encoding), True
-        except (LookupError, UnicodeError):  # LookupError: a codec of bytes, such as hex
-            continue
-    return raw.decode(first or "cp1252", "replace"), False
+    return decoded(raw, (first,), first) if first else decoded(raw, ("utf-8", _declared(raw)))
 
 
 def _declared(raw: bytes) -> str:

@@ -8,7 +8,7 @@ from longrank.formats.parsed.writer import TextWriter
 
 _CODE = frozenset({"script", "style"})
 _ASIDE = frozenset({"template", "nav", "svg", "math"})
-_INLINE = frozenset(
+INLINE = frozenset(
     {
         "a",
         "abbr",
@@ -30,6 +30,7 @@ _INLINE = frozenset(
     }
     | {"q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var", "wbr"}
 )
+"""Elements whose tags separate no words."""
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _CELLS = ("td", "th")
 
@@ -71,7 +72,7 @@ class _Reader(HTMLParser):
             self._parts.append("\n")
         elif tag in _CELLS:
             self._parts.append("\t")
-        elif tag not in _INLINE:
+        elif tag not in INLINE:
             self._end_block()
             self._level = _LEVELS.get(tag, 0)
             self._verbatim += tag == "pre"
@@ -90,7 +91,7 @@ class _Reader(HTMLParser):
                 self._held.clear()
         elif tag == "title":
             self._in_title = False
-        elif tag not in _INLINE and tag not in _CELLS:
+        elif tag not in INLINE and tag not in _CELLS:
             self._end_block()
             self._level = 0
             self._verbatim = max(0, self._verbatim - (tag == "pre"))

@@ -10,6 +10,7 @@ from email.parser import BytesParser
 from pathlib import Path
 
 from longrank.formats.parsed import Parsed, Unreadable
+from longrank.formats.parsed.encodings import decoded
 from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 
@@ -75,10 +76,10 @@ def _message(raw: bytes) -> Parsed:
 
 
 def _parsed(message: EmailMessage) -> Parsed:
-    writer = TextWriter()
+    writer, fits = TextWriter(), True
     body = message.get_body(("plain", "html"))
     if isinstance(body, EmailMessage):
-        text = _content(body)
+        text, fits = _content(body)
         if body.get_content_subtype() == "html":
             add_html(text, writer)
         else:
@@ -86,6 +87,8 @@ def _parsed(message: EmailMessage) -> Parsed:
     values = {name: _header(message, header) for header, name in _VALUES.items()}
     parsed = writer.parsed(_header(message, "subject"), {name: value for name, value in values.items() if value})
     parsed.notes = {"mail attachments that are not read": sum(1 for _ in message.iter_attachments())}
+    if not fits:
+        parsed.notes["mail texts whose bytes do not fit their encoding"] = 1
     return parsed
 
 
@@ -93,12 +96,9 @@ def _header(message: EmailMessage, name: str) -> str:
     return " ".join(str(message.get(name, "")).split())
 
 
-def _content(part: EmailMessage) -> str:
+def _content(part: EmailMessage) -> tuple[str, bool]:
+    """Return the text of a part, and True if its bytes fit its charset or UTF-8, which many programs send as ASCII."""
     payload = part.get_payload(decode=True)
     raw = payload if isinstance(payload, bytes) else b""
-    charset = part.get_content_charset("utf-8")
-    try:
-        text = raw.decode(charset)
-    except (LookupError, UnicodeDecodeError):
-        text = raw.decode("cp1252", "replace")
-    return text.replace("\r\n", "\n").replace("\x00", "")
+    text, fits = decoded(raw, (part.get_content_charset("utf-8"), "utf-8"))
+    return text.replace("\r\n", "\n").replace("\x00", ""), fits

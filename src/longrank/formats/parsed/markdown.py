@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from longrank.formats.markup import plain_text
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.front_matter import split_front_matter
+from longrank.formats.parsed.html_text import INLINE
 from longrank.formats.parsed.writer import TextWriter
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+_TAG = re.compile(r"</?([A-Za-z][\w-]*)")
 _BLANKS = {"softbreak": " ", "hardbreak": "\n"}
 
 
@@ -69,5 +72,7 @@ def _text(tokens: Sequence[Token]) -> str:
             parts.append(token.content)
         elif token.type == "image":
             parts.append(_text(token.children or ()))
+        elif token.type == "html_inline" and (tag := _TAG.match(token.content)) and tag[1].lower() not in INLINE:
+            parts.append(" ")
         parts.append(_BLANKS.get(token.type, ""))
     return "".join(parts)

@@ -56,31 +56,35 @@ def _paragraphs(body: Element | None) -> Iterator[tuple[int, Element]]:
 def _text(paragraph: Element) -> str:
     """Return the text of a paragraph: `text` before the children, `tail` after each of them."""
     parts: list[str] = [paragraph.text or ""]
-    stack: list[Element | str] = []
+    stack: list[Element | str | None] = []  # None: a line end, if the text before has none
     _push(stack, paragraph)
     while stack:
         item = stack.pop()
-        if isinstance(item, str):
+        if item is None:
+            parts += [] if parts[-1].endswith(("\n", "\t", " ")) else ["\n"]
+        elif isinstance(item, str):
             parts.append(item)
-            continue
-        name = local(item)
-        if name in _SKIPPED:
-            continue
-        parts.append(_blank(item, name))
-        parts.append(item.text or "")
-        _push(stack, item)
+        elif (name := local(item)) not in _SKIPPED:
+            parts += filter(None, [_blank(item, name), item.text])
+            _push(stack, item)
     return "".join(parts)
 
 
-def _push(stack: list[Element | str], element: Element) -> None:
+def _push(stack: list[Element | str | None], element: Element) -> None:
     for child in reversed(element):
         if child.tail:
             stack.append(child.tail)
-        stack.append(child)
+        stack += [None, child, None] if _is_block(child) else [child]
+
+
+def _is_block(element: Element) -> bool:
+    """Tell whether an element of a paragraph is a text by itself: of a note or a frame, or a picture's title."""
+    name = local(element)
+    return name in ("p", "h") or (name in ("title", "desc") and "svg" in element.tag)
 
 
 def _blank(element: Element, name: str) -> str:
     if name == "s":
         count = attribute(element, "c")
         return " " * min(int(count), _MOST_BLANKS) if count.isdigit() else " "
-    return {"tab": "\t", "line-break": "\n", "p": "\n", "h": "\n"}.get(name, "")
+    return {"tab": "\t", "line-break": "\n"}.get(name, "")

@@ -40,8 +40,8 @@ _SILENT = frozenset(
     {"image", "figure", "toctree", "raw", "include", "literalinclude", "index", "highlight", "contents", "meta"}
     | {"module", "currentmodule", "automodule", "autoclass", "autofunction", "default-domain", "replace", "unicode"}
 )
+_LITERAL = re.compile(r"``(.+?)``")
 _INLINE = (
-    (re.compile(r"``(.+?)``"), r"\1"),
     (re.compile(r":[\w:+.-]+:`([^`<]+?)\s*<[^`>]*>`"), r"\1"),
     (re.compile(r":[\w:+.-]+:`[~!]?([^`]*)`"), r"\1"),
     (re.compile(r"`([^`<]+?)\s*<[^`>]*>`__?"), r"\1"),
@@ -143,6 +143,8 @@ def _indent(line: str) -> int:
 
 
 def _plain(text: str) -> str:
+    """Return a text without inline markup; literals, which hold none, stay as they are."""
+    parts = _LITERAL.split(text)  # every second part is a literal
     for pattern, replacement in _INLINE:
-        text = pattern.sub(replacement, text)
-    return text
+        parts[::2] = [pattern.sub(replacement, part) for part in parts[::2]]
+    return "".join(parts)
