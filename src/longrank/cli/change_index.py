@@ -73,7 +73,7 @@ _OF_BUILDS = {
 """Options that a new index alone takes, and their defaults."""
 
 
-def check_build_options(path: Path, options: Mapping[str, object]) -> None:
+def check_build_options(path: Path, options: Mapping[str, Any]) -> None:
     """Refuse options of a new index that an existing index does not have: they would change nothing.
 
     Args:
@@ -90,6 +90,8 @@ def check_build_options(path: Path, options: Mapping[str, object]) -> None:
     existing = {**index.options.as_json(), "compress": index.options.compressed, "shards": len(index.parts)}
     existing |= {name: getattr(index.options, name) for name in ("fields", "index_only", "title_in_text", "metadata")}
     existing |= {"expansions": ()}
+    if options["metadata"] is not None and (field := index.options.analyzer_field):
+        options = {**options, "metadata": tuple(dict.fromkeys((*options["metadata"], field)))}
     for name, default in _OF_BUILDS.items():
         if options[name] not in (default, existing.get(name)):
             option = f"--{name.replace('_', '-')}"

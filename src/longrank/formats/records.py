@@ -68,6 +68,7 @@ class CorpusOptions:
         metadata: names of the other fields to keep with the documents; None: all.
         index_only: fields that are indexed, and are no part of the text.
         title_in_text: begin the text with the title, so that models read it.
+        known: True: the fields are those of an index, so they are not misspelt if no document has them.
     """
 
     format: str | None = None
@@ -79,6 +80,7 @@ class CorpusOptions:
     metadata: tuple[str, ...] | None = None
     index_only: tuple[str, ...] = ()
     title_in_text: bool = False
+    known: bool = False
 
 
 Place: TypeAlias = tuple[Path, int | None]
@@ -172,7 +174,7 @@ class Composer:
             InputError: names the field.
         """
         for name in (*self._names, *self._options.index_only):
-            if name in self._unseen:
+            if name in self._unseen and not self._options.known:
                 raise InputError("no document has this field", path=place, got=name, fix="see --fields")
 
     def _other(self, record: Record, where: Place, notes: Notes) -> dict[str, Any]:

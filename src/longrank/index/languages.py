@@ -55,6 +55,7 @@ def reading(options: IndexOptions, corpus: CorpusOptions | None = None) -> Corpu
         index_only=options.index_only,
         title_in_text=options.title_in_text,
         metadata=options.metadata,
+        known=True,
     )
     return keeping(own, options.analyzer_field)
 

@@ -148,7 +148,8 @@ class Index(Changeable):
             >>> len(Index.build([("d1", "Dogs bark."), ("d2", "Cats purr.")]))
             2
         """
-        corpus, notes = corpus or CorpusOptions(), Notes() if notes is None else notes
+        corpus = keeping(corpus or CorpusOptions(), analyzer_field)
+        notes = Notes() if notes is None else notes
         paths = [expansions] if isinstance(expansions, str | Path) else expansions
         predicted = read_expansions(list(map(Path, paths)), notes, TextOptions(limits=corpus.text.limits))
         options = IndexOptions(
@@ -163,7 +164,7 @@ class Index(Changeable):
             compressed=compress,
         )
         return build_index(
-            locate_documents(source, notes, keeping(corpus, analyzer_field)),
+            locate_documents(source, notes, corpus),
             folder,
             options=options,
             expansions=predicted if paths else None,
