@@ -18,7 +18,8 @@ from longrank.index.sources import read_sources
 from longrank.storage import MANIFEST
 from longrank.storage.remote import exists, local
 from longrank.types import Notes
-from longrank.verbs.updates import Changes, absolute, build_from_files, recorded, update
+from longrank.verbs.source_states import absolute, recorded
+from longrank.verbs.updates import Changes, build_from_files, update
 
 Watch = Callable[..., Iterator[set[tuple[object, str]]]]
 

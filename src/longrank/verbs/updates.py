@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import contextmanager
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from longrank.collections.collection import IRDS, is_folder
-from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import locate_documents, locate_in_files, places_of
-from longrank.collections.files import files_of
-from longrank.collections.patterns import absolute_pattern, is_pattern, matching
 from longrank.errors import InputError, LongRankError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
@@ -28,7 +21,16 @@ from longrank.index.sources import Sources, SourceState, read_sources, write_sou
 from longrank.index.writer import IndexWriter
 from longrank.storage.remote import changing
 from longrank.types import Document, Notes
-from longrank.verbs.rows_digest import RowsDigest, digested, rows_state
+from longrank.verbs.rows_digest import RowsDigest, digested
+from longrank.verbs.source_states import (
+    absolute,
+    mark_unread,
+    noting_visits,
+    places_now,
+    recorded,
+    states_now,
+    states_of,
+)
 
 _IDS = 1 << 14  # ids read at a time
 
@@ -77,14 +79,14 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
     corpus = keeping(corpus, options.get("analyzer_field", ""))
     given = [str(source) for source in sources]
     places, names = places_of(given), tuple(name for source in given for name in recorded(source))
-    files = _listed(places, corpus)
+    files = states_of(places, corpus)
     runs: list[tuple[str, int]] = []
     digests: dict[str, RowsDigest] = {}
     visited: dict[str, bool] = {}
-    located = locate_documents(list(places), notes, _telling(corpus, visited))
+    located = locate_documents(list(places), notes, noting_visits(corpus, visited))
     index = Index.build(_counted(digested(located, digests), runs), folder, corpus=corpus, notes=notes, **options)
     if files is not None:
-        _mark_unread(files, files, visited, {})
+        mark_unread(files, files, visited, {})
         files |= {path: digest.state(path) for path, digest in digests.items()}
         end = 0
         for path, n in runs:
@@ -98,40 +100,6 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
             write_sources(folder, Sources(names, corpus, files, index.digest))
 
 
-def _telling(corpus: CorpusOptions, visited: dict[str, bool], only: frozenset[Path] | None = None) -> CorpusOptions:
-    """Return options with which `visited` gets the files that are read, and whether they could be read.
-
-    Args:
-        corpus: the options.
-        visited: absolute path -> False: the file was skipped.
-        only: the files to read; None: all.
-    """
-
-    def visit(path: Path, whole: bool) -> None:
-        visited[absolute(str(path))] = whole
-
-    return replace(corpus, files=replace(corpus.files, visited=visit, only=only))
-
-
-def _mark_unread(
-    files: dict[str, SourceState], paths: Iterable[str], visited: Mapping[str, bool], before: Mapping[str, SourceState]
-) -> None:
-    """Mark files that the next update reads: they were away when documents were read, or could not be read.
-
-    A file that could not be read in two updates counts as read: the cause lies in its content.
-
-    Args:
-        files: files as they were listed; gets the marks.
-        paths: the files to read.
-        visited: files that were read, and whether they could be read.
-        before: the record of the last update.
-    """
-    for path in [path for path in paths if not is_address(path) and not visited.get(path, False)]:
-        mark = f"unread {files[path].sha256}"
-        if path not in visited or path not in before or before[path].sha256 != mark:
-            files[path] = SourceState(path, -1, 0, mark, files[path].ids)
-
-
 @contextmanager
 def _telling_state(state: str) -> Iterator[None]:
     """Add to the message of a failed write what stands."""
@@ -139,56 +107,6 @@ def _telling_state(state: str) -> Iterator[None]:
         yield
     except LongRankError as error:
         raise LongRankError(f"{error}; {state}") from error
-
-
-def absolute(place: str) -> str:
-    """Return the absolute path of a file or folder, or the address of a database, as a record names it."""
-    if is_address(place):
-        return shown_source(place)
-    return os.path.abspath(place) if place else place  # noqa: PTH100 - links stay links
-
-
-def recorded(source: str) -> tuple[str, ...]:
-    """Return the names of a source in a record; a pattern stays a pattern, since later files may match it."""
-    if not is_address(source) and is_pattern(source):
-        return (absolute_pattern(source),)
-    return tuple(map(absolute, places_of([source])))
-
-
-def _places_now(sources: Sources, index: Path) -> list[str]:
-    """Return the sources with the files and folders that match patterns now, without the index itself.
-
-    A file or folder of the last time is no pattern, even if it is gone.
-    """
-    places: list[str] = []
-    for place in sources.places:
-        if (
-            is_address(place)
-            or not is_pattern(place)
-            or any(Path(file).is_relative_to(place) for file in sources.files)
-        ):
-            places.append(place)
-        else:
-            places += [path for path in matching(place) if Path(path).resolve() != index.resolve()]
-    return places
-
-
-def _listed(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceState] | None:
-    """Return the present state of all files of the sources; None if there is a pipe, a dataset or a fault.
-
-    The build, which reads the files, reports faults.
-    """
-    places = [place for place in places if not is_address(place)]
-    if any(place.startswith(IRDS) or not (Path(place).is_file() or is_folder(Path(place))) for place in places):
-        return None
-    quiet = replace(corpus, files=replace(corpus.files, skipped=None, visited=None))
-    try:
-        files = [
-            (absolute(str(file.path)), format) for place in places for file, format in files_of(place, quiet, Notes())
-        ]
-        return {path: _state(Path(path), format, None) for path, format in files}
-    except (InputError, OSError):
-        return None
 
 
 def _counted(documents: Iterator[Located], runs: list[tuple[str, int]]) -> Iterator[Located]:
@@ -237,7 +155,7 @@ def _updated(
     folder: Path, *, dry_run: bool, notes: Notes, progress: Callable[[int], object] | None, workers: int
 ) -> Changes:
     index, sources = Index(folder), read_sources(folder)
-    now = _now(sources, folder)
+    now = states_now(sources, folder)
     changes = _compared(sources.files, now)
     if dry_run:
         if sources.digest not in (None, index.digest):
@@ -249,7 +167,7 @@ def _updated(
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := read_sources(folder)) != sources:  # another update has ended meanwhile
-            sources, now = newest, _now(newest, folder)
+            sources, now = newest, states_now(newest, folder)
             changes = _compared(sources.files, now)
         index = Index(folder)
         read = _to_read(sources, changes, now, index, notes)
@@ -293,34 +211,6 @@ def _begun(sources: Sources, read: Iterable[str], now: dict[str, SourceState]) -
     return sources._replace(files=files, digest="")
 
 
-def _now(sources: Sources, index: Path) -> dict[str, SourceState]:
-    """Return the present state of the sources' files; ids are those of the record."""
-    folders = [place for place in _places_now(sources, index) if not is_address(place)]
-    listed = [(file.path, format) for place in folders for file, format in files_of(place, sources.corpus, Notes())]
-    known = sources.files
-    states: dict[str, SourceState] = {}
-    for path, format in listed:
-        with suppress(FileNotFoundError, NotADirectoryError):  # gone since it was listed
-            states[str(path)] = _state(path, format, known.get(str(path)))
-    for place in filter(is_address, sources.places):
-        states[place] = rows_state(place, sources.corpus)
-        if place in known:
-            states[place] = states[place]._replace(ids=known[place].ids)
-    return states
-
-
-def _state(path: Path, format: str, known: SourceState | None) -> SourceState:
-    """Return the present state of a file; of the table of a CORD-19 release, with the states of its full texts."""
-    if format != "cord19":
-        return SourceState.of(path) if known is None else known.now()
-    table, texts = SourceState.of(path), hashlib.sha256()
-    for text in sorted(path.parent.rglob("*.json")):
-        status = text.stat()
-        texts.update(f"{text.relative_to(path.parent)} {status.st_size} {status.st_mtime_ns}\n".encode())
-    ids = () if known is None else known.ids
-    return table._replace(mtime_ns=-1, sha256=f"{table.sha256} {texts.hexdigest()}", ids=ids)
-
-
 def _compared(before: dict[str, SourceState], now: dict[str, SourceState]) -> Changes:
     return Changes(
         new=sorted(now.keys() - before.keys()),
@@ -342,9 +232,9 @@ def _apply(
     """Delete and add documents; put the ids of read files into `now`."""
     ids: dict[str, list[str]] = {path: [] for path in read}
     visited: dict[str, bool] = {}
-    corpus = _telling(sources.corpus, visited, frozenset(map(Path, ids)))
+    corpus = noting_visits(sources.corpus, visited, frozenset(map(Path, ids)))
     elsewhere = {doc_id: path for path in now if path not in ids for doc_id in now[path].ids}
-    read_again = _noted(locate_in_files(_places_now(sources, index.path), writer.notes, corpus), ids, elsewhere)
+    read_again = _noted(locate_in_files(places_now(sources, index.path), writer.notes, corpus), ids, elsewhere)
     others = _others(read_again, index, sources.corpus)
     before, first = len(writer), next(others, None)
     replaced = writer.add(chain([first], others), replace=True, **options) if first is not None else 0
@@ -358,7 +248,7 @@ def _apply(
     ]
     for path, own in ids.items():
         now[path] = now[path]._replace(ids=tuple(own))
-    _mark_unread(now, ids, visited, sources.files)
+    mark_unread(now, ids, visited, sources.files)
     return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
 
 

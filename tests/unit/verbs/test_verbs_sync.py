@@ -213,7 +213,7 @@ def test_an_update_begins_at_the_record_of_another_that_ended_before_it_had_the_
     (folder / "b.txt").unlink()
     from longrank.verbs import updates
 
-    real, calls = updates._now, []
+    real, calls = updates.states_now, []
 
     def now(sources: Sources, index: Path) -> dict[str, SourceState]:
         found = real(sources, index)
@@ -224,7 +224,7 @@ def test_an_update_begins_at_the_record_of_another_that_ended_before_it_had_the_
             (folder / "c.txt").unlink()
         return found
 
-    monkeypatch.setattr(updates, "_now", now)
+    monkeypatch.setattr(updates, "states_now", now)
     sync([folder], tmp_path / "index")
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
     assert not any(sync([folder], tmp_path / "index"))
@@ -306,17 +306,17 @@ def test_full_texts_of_a_cord19_release_are_sources_as_its_table_is(tmp_path: Pa
 def test_a_file_that_vanishes_between_two_looks_has_vanished(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from longrank.verbs import updates
+    from longrank.verbs import source_states
 
     sync([folder], tmp_path / "index")
-    listed = updates.files_of
+    listed = source_states.files_of
 
     def then_gone(*given: Any) -> Iterator[Any]:
         yield from listed(*given)
         (folder / "b.txt").unlink()
 
     with monkeypatch.context() as patched:
-        patched.setattr(updates, "files_of", then_gone)
+        patched.setattr(source_states, "files_of", then_gone)
         assert update(tmp_path / "index").vanished == [str(folder / "b.txt")]
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
 

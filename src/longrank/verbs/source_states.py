@@ -1,0 +1,135 @@
+"""Present state of an index's sources: files and folders, patterns, tables of CORD-19, and databases."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from longrank.collections.collection import IRDS, is_folder
+from longrank.collections.databases import is_address, shown_source
+from longrank.collections.documents import places_of
+from longrank.collections.files import files_of
+from longrank.collections.patterns import absolute_pattern, is_pattern, matching
+from longrank.errors import InputError
+from longrank.formats.records import CorpusOptions
+from longrank.index.sources import Sources, SourceState
+from longrank.types import Notes
+from longrank.verbs.rows_digest import rows_state
+
+
+def absolute(place: str) -> str:
+    """Return the absolute path of a file or folder, or the address of a database, as a record names it."""
+    if is_address(place):
+        return shown_source(place)
+    return os.path.abspath(place) if place else place  # noqa: PTH100 - links stay links
+
+
+def recorded(source: str) -> tuple[str, ...]:
+    """Return the names of a source in a record; a pattern stays a pattern, since later files may match it."""
+    if not is_address(source) and is_pattern(source):
+        return (absolute_pattern(source),)
+    return tuple(map(absolute, places_of([source])))
+
+
+def places_now(sources: Sources, index: Path) -> list[str]:
+    """Return the sources with the files and folders that match patterns now, without the index itself.
+
+    A file or folder of the last time is no pattern, even if it is gone.
+    """
+    places: list[str] = []
+    for place in sources.places:
+        if (
+            is_address(place)
+            or not is_pattern(place)
+            or any(Path(file).is_relative_to(place) for file in sources.files)
+        ):
+            places.append(place)
+        else:
+            places += [path for path in matching(place) if Path(path).resolve() != index.resolve()]
+    return places
+
+
+def states_of(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceState] | None:
+    """Return the present state of all files of the sources; None if there is a pipe, a dataset or a fault.
+
+    The build, which reads the files, reports faults.
+    """
+    places = [place for place in places if not is_address(place)]
+    if any(place.startswith(IRDS) or not (Path(place).is_file() or is_folder(Path(place))) for place in places):
+        return None
+    quiet = replace(corpus, files=replace(corpus.files, skipped=None, visited=None))
+    try:
+        files = [
+            (absolute(str(file.path)), format) for place in places for file, format in files_of(place, quiet, Notes())
+        ]
+        return {path: _state(Path(path), format, None) for path, format in files}
+    except (InputError, OSError):
+        return None
+
+
+def states_now(sources: Sources, index: Path) -> dict[str, SourceState]:
+    """Return the present state of the sources' files; ids are those of the record."""
+    folders = [place for place in places_now(sources, index) if not is_address(place)]
+    listed = [(file.path, format) for place in folders for file, format in files_of(place, sources.corpus, Notes())]
+    known = sources.files
+    states: dict[str, SourceState] = {}
+    for path, format in listed:
+        with suppress(FileNotFoundError, NotADirectoryError):  # gone since it was listed
+            states[str(path)] = _state(path, format, known.get(str(path)))
+    for place in filter(is_address, sources.places):
+        states[place] = rows_state(place, sources.corpus)
+        if place in known:
+            states[place] = states[place]._replace(ids=known[place].ids)
+    return states
+
+
+def _state(path: Path, format: str, known: SourceState | None) -> SourceState:
+    """Return the present state of a file; of the table of a CORD-19 release, with the states of its full texts."""
+    if format != "cord19":
+        return SourceState.of(path) if known is None else known.now()
+    table, texts = SourceState.of(path), hashlib.sha256()
+    for text in sorted(path.parent.rglob("*.json")):
+        status = text.stat()
+        texts.update(f"{text.relative_to(path.parent)} {status.st_size} {status.st_mtime_ns}\n".encode())
+    ids = () if known is None else known.ids
+    return table._replace(mtime_ns=-1, sha256=f"{table.sha256} {texts.hexdigest()}", ids=ids)
+
+
+def noting_visits(
+    corpus: CorpusOptions, visited: dict[str, bool], only: frozenset[Path] | None = None
+) -> CorpusOptions:
+    """Return options with which `visited` gets the files that are read, and whether they could be read.
+
+    Args:
+        corpus: the options.
+        visited: absolute path -> False: the file was skipped.
+        only: the files to read; None: all.
+    """
+
+    def visit(path: Path, whole: bool) -> None:
+        visited[absolute(str(path))] = whole
+
+    return replace(corpus, files=replace(corpus.files, visited=visit, only=only))
+
+
+def mark_unread(
+    files: dict[str, SourceState], paths: Iterable[str], visited: Mapping[str, bool], before: Mapping[str, SourceState]
+) -> None:
+    """Mark files that the next update reads: they were away when documents were read, or could not be read.
+
+    A file that could not be read in two updates counts as read: the cause lies in its content.
+
+    Args:
+        files: files as they were listed; gets the marks.
+        paths: the files to read.
+        visited: files that were read, and whether they could be read.
+        before: the record of the last update.
+    """
+    for path in [path for path in paths if not is_address(path) and not visited.get(path, False)]:
+        mark = f"unread {files[path].sha256}"
+        if path not in visited or path not in before or before[path].sha256 != mark:
+            files[path] = SourceState(path, -1, 0, mark, files[path].ids)
