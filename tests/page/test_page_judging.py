@@ -44,6 +44,26 @@ def labelling(show: Show, url: str, topic: str = "t1") -> Any:
     return page
 
 
+class Held:
+    """Requests of an address that wait for the test."""
+
+    def __init__(self, page: Any, address: str) -> None:
+        self.page = page
+        self.routes: list[Any] = []
+        page.route(address, self.hold)
+
+    def hold(self, route: Any) -> None:
+        self.routes.append(route)
+
+    def first(self) -> Any:
+        """Return the first request, once it is sent."""
+        for _ in range(1000):
+            if self.routes:
+                return self.routes[0]
+            self.page.wait_for_timeout(20)
+        raise AssertionError("no request was sent")
+
+
 def test_results_are_graded_by_key_and_the_focus_goes_on(show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = show(f"{url}#search?q=fox&p=lexical&p=bm25")
@@ -75,6 +95,53 @@ def test_a_grade_is_removed_by_its_button_and_is_there_after_a_reload(show: Show
     card.locator("[data-grade='2'][aria-pressed=true]").click()
     card.locator("[data-grade='2'][aria-pressed=false]").wait_for()
     assert rows(qrels) == []
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_key_grades_no_result_before_the_grades_of_its_query_are_there(
+    fails: bool, show: Show, judged: Judged
+) -> None:
+    url, qrels = judged
+    page = show(f"{url}#search?q=fox&p=lexical", failing=fails)
+    page.wait_for_selector(".grades")
+    held = Held(page, "**/judgments?query=hound")
+    page.evaluate("location.hash = '#search?q=hound&p=lexical'")
+    page.wait_for_selector("[data-pipeline=lexical] .card[data-doc=hound]")
+    request = held.first()
+    if fails:
+        request.fulfill(status=503, json={"code": "stopping", "message": "the server is stopping"})
+        page.wait_for_selector(".problem")
+    page.locator(".card h3 a").first.focus()
+    page.keyboard.press("3")
+    page.wait_for_timeout(300)
+    assert rows(qrels) == []
+    if fails:
+        page.unroute("**/judgments?query=hound")
+        page.locator(".problem").get_by_role("button", name="Try again").click()
+    else:
+        request.continue_()
+    page.wait_for_selector(".grades")
+    page.locator(".card h3 a").first.focus()
+    page.keyboard.press("3")
+    page.wait_for_selector("[data-grade='3'][aria-pressed=true]")
+    assert [row.split()[0] for row in rows(qrels)] == ["t2"]
+
+
+def test_a_key_grades_no_document_of_the_pool_before(show: Show, judged: Judged) -> None:
+    url, qrels = judged
+    page = labelling(show, url)
+    held = Held(page, "**/pool?query_id=t2")
+    page.evaluate("location.hash = '#label?topic=t2'")
+    request = held.first()
+    page.locator("#topic").evaluate("(select) => select.blur()")
+    page.locator("#view-label").dispatch_event("keydown", {"key": "3"})
+    page.wait_for_timeout(300)
+    assert rows(qrels) == []
+    request.continue_()
+    page.wait_for_selector(".label-document")
+    page.keyboard.press("3")
+    progress(page, "1 of")
+    assert [row.split()[0] for row in rows(qrels)] == ["t2"]
 
 
 def test_queries_that_are_no_topics_cannot_be_graded(show: Show, judged: Judged) -> None:

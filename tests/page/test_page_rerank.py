@@ -103,3 +103,36 @@ def test_no_texts_are_no_request(show: Show, server: str) -> None:
     page.fill("#texts", " \n---\n\n")
     page.get_by_role("button", name="Rank", exact=True).click()
     assert "No documents." in page.locator("#ranking").inner_text()
+
+
+def test_a_ranking_that_its_deadline_cuts_short_is_shown(show: Show, server: str) -> None:
+    def cut(route: Any) -> None:
+        answer = route.fetch().json()
+        answer["results"][-1] |= {"aggregate": None, "relevance_score": 0.0, "passages": [], "strip": []}
+        route.fulfill(json=answer)
+
+    page = show(f"{server}#rerank", prepare=lambda page: page.route("**/v2/rerank", cut))
+    ranked(page, TEXTS)
+    cards = page.locator("#ranking .card")
+    assert [cards.nth(n).locator(".scores dd").count() for n in range(3)] == [2, 2, 1]
+
+
+def test_a_form_that_changes_while_its_texts_are_ranked_makes_the_ranking_old(show: Show, server: str) -> None:
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page = show(f"{server}#rerank", prepare=lambda page: page.route("**/v2/rerank", hold))
+    page.fill("#rerank-query", "fox")
+    page.fill("#texts", "\n---\n".join(TEXTS))
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.wait_for_selector("#ranking .waiting")
+    page.fill("#rerank-query", "moon")
+    held[0].continue_()
+    page.wait_for_selector("#ranking.stale .old")
+    page.get_by_role("button", name="Rank", exact=True).click()
+    page.wait_for_selector("#ranking:not(.stale) .waiting")
+    held[1].continue_()
+    page.wait_for_selector("#ranking .card")
+    assert page.locator("#ranking .old").count() == 0

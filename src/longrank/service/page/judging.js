@@ -34,13 +34,17 @@ export function gradeButtons(chosen, choose) {
   return h("div", { class: "grades", role: "group", "aria-label": "Grade" }, levels.map(button));
 }
 
-let shown = null; // {query, grades} of the results on the page
+let wanted = ""; // the query of the results on the page
+let shown = null; // {query, grades} of these results; null: they have no grades, or not yet
 
 /** Put the grades of a query under the documents of a column. */
 export async function showGrades(column, query) {
   if (!levels.length) return;
+  if (shown?.query !== query) shown = null;
+  wanted = query;
   try {
     const { allowed, grades } = await ask(`judgments?query=${encodeURIComponent(query)}`);
+    if (wanted !== query) return; // another search has begun
     shown = allowed ? { query, grades } : null;
     if (allowed) cardsIn(column).forEach(drawGrades);
   } catch (error) {
@@ -63,13 +67,15 @@ async function keep(card, grade, undo = false) {
   try {
     const after = await judge({ query }, doc, grade);
     if (!undo) undone.push({ query, doc, before: grades[doc] ?? null });
-    shown.grades = after;
-    const held = document.activeElement.closest(".grades")?.closest(".card");
-    cardsIn(byId("columns")).filter((item) => item.dataset.doc === doc).forEach(drawGrades);
-    held?.querySelector(`[data-grade="${grade ?? 0}"]`)?.focus();
+    if (shown?.query === query) {
+      shown.grades = after;
+      const held = document.activeElement.closest(".grades")?.closest(".card");
+      cardsIn(byId("columns")).filter((item) => item.dataset.doc === doc).forEach(drawGrades);
+      held?.querySelector(`[data-grade="${grade ?? 0}"]`)?.focus();
+    }
     announce(grade === null ? "The grade is removed." : `Graded ${grade}: ${levels.find((item) => item.grade === grade).meaning}.`);
   } catch (error) {
-    card.append(problem(error, () => keep(card, grade)));
+    card.append(problem(error, () => shown?.query === query && keep(card, grade)));
   }
 }
 

@@ -10,7 +10,8 @@ import { labelHash } from "./route.js";
 
 const EXCERPT = 600; // characters of each passage, about
 let topics = [];
-let pool = null; // {query_id, query, documents: [{doc_id, title, passages, grade}]}
+let pool = null; // {query_id, query, documents: [{doc_id, title, passages, grade}]}; null: none is shown
+let visits = 0; // calls of showLabel
 let at = 0; // number of the document that is shown
 let undone = []; // [{number, before}] of the pool, the last one last
 
@@ -22,18 +23,25 @@ export function openLabel() {
 /** Show a topic, without an id the last one with grades, at its first document without a grade. */
 export async function showLabel({ topic }) {
   const view = byId("view-label");
+  const visit = ++visits;
+  const isOld = () => visit !== visits;
+  pool = null; // keys are not for the pool before
   document.title = "Judge – LongRank";
   view.replaceChildren(waiting("Loading the topics …"));
   try {
-    ({ topics } = await ask("topics"));
+    const answer = await ask("topics");
+    if (isOld()) return;
+    ({ topics } = answer);
     const chosen = topics.find((item) => item.query_id === topic) ?? topics.findLast((item) => item.n_judged > 0) ?? topics[0];
     if (!chosen) return view.replaceChildren(nothing("No topics.", "Give --topics QUERIES, or grade the results of a search."));
     view.replaceChildren(headOf(chosen), waiting("Collecting the documents of all pipelines …"));
-    pool = await ask(`pool?query_id=${encodeURIComponent(chosen.query_id)}`);
+    const collected = await ask(`pool?query_id=${encodeURIComponent(chosen.query_id)}`);
+    if (isOld()) return;
+    pool = collected;
     undone = [];
     draw(Math.max(0, firstOpen()));
   } catch (error) {
-    view.replaceChildren(problem(error, () => showLabel({ topic })));
+    if (!isOld()) view.replaceChildren(problem(error, () => showLabel({ topic })));
   }
 }
 
@@ -129,14 +137,16 @@ async function undo() {
   if (last && (await keep(last.number, last.before))) draw(last.number);
 }
 
+/** Keep a grade; returns false if it failed, or another pool is shown by now. */
 async function keep(number, grade) {
-  const { query_id: queryId, documents } = pool;
+  const mine = pool;
+  const { query_id: queryId, documents } = mine;
   try {
     await judge({ query_id: queryId }, documents[number].doc_id, grade);
     documents[number].grade = grade;
-    return true;
+    return pool === mine;
   } catch (error) {
-    byId("view-label").append(problem(error, () => draw(number)));
+    byId("view-label").append(problem(error, () => pool === mine && draw(number)));
     return false;
   }
 }

@@ -51,14 +51,20 @@ function markOld() {
 const OLD = "The form has changed since this ranking. Press Rank to rank again.";
 let running = new AbortController();
 
-async function run() {
+/** Return the texts of the form, and the request for their ranking. */
+function asked() {
   const texts = [...piecesOf(byId("texts").value), ...files.texts()];
-  const into = byId("ranking");
-  if (!texts.length) return into.replaceChildren(nothing("No documents.", "Paste documents above, or add files."));
   const body = {
     model: byId("rerank-pipeline").value, query: byId("rerank-query").value.trim(),
     documents: texts.map((item) => item.text), evidence: true, passages: PASSAGES, deadline: SECONDS,
   };
+  return { texts, body };
+}
+
+async function run() {
+  const { texts, body } = asked();
+  const into = byId("ranking");
+  if (!texts.length) return into.replaceChildren(nothing("No documents.", "Paste documents above, or add files."));
   into.setAttribute("aria-busy", "true");
   running.abort();
   running = new AbortController();
@@ -67,6 +73,7 @@ async function run() {
   into.replaceChildren(waiting("Ranking …", () => mine.abort()));
   try {
     show(into, texts, body, await ask("v2/rerank", body, mine.signal));
+    if (JSON.stringify(asked()) !== JSON.stringify({ texts, body })) markOld(); // the form has changed meanwhile
   } catch (error) {
     if (mine !== running) return; // another ranking has begun
     into.replaceChildren(mine.signal.aborted ? cancelled(run) : problem(error, run));
@@ -103,7 +110,11 @@ function asResult(item, n, { name, text }) {
 /** Return the name of a text: its number in the list of texts. */
 export const nameOf = (index) => `text ${index + 1}`;
 
-const scoresOf = (item, unit) => [["relevance", item.score], [`${item.aggregator}, ${unit}`, item.aggregate]];
+/** Return the final score, then the aggregate of the passages; a document that a deadline left unread has none. */
+function scoresOf(item, unit) {
+  const passages = item.aggregate === null ? [] : [[`${item.aggregator}, ${unit}`, item.aggregate]];
+  return [["relevance", item.score], ...passages];
+}
 
 /** Return a text of the last ranking for the document view; null if it is gone. */
 export function fromTexts({ text: index }) {
