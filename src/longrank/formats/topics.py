@@ -130,7 +130,8 @@ def standardised(fields: dict[str, str]) -> dict[str, str]:
     named: dict[str, str] = {}
     for name, text in fields.items():
         standard = STANDARD_NAMES.get(name, name)
-        named[name if standard in fields and standard != name else standard] = text
+        taken = standard != name and (standard in fields or standard in named)
+        named[name if taken else standard] = text
     return named
 
 

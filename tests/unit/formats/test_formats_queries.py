@@ -165,6 +165,12 @@ def test_covid_web_and_ntcir_topics_have_standard_names(tmp_path: Path) -> None:
     assert read(tmp_path, ntcir)[0] == Query("0001", "ascii", {"title": "ascii", "description": "d"})
 
 
+def test_the_first_of_two_fields_of_one_meaning_has_the_standard_name(tmp_path: Path) -> None:
+    topic = "<topic number='1'><query>bees</query><content>more</content><question>why</question></topic>"
+    (query,) = read(tmp_path, f"<t>{topic}</t>", "topics.xml")
+    assert query == Query("1", "bees", {"title": "bees", "content": "more", "description": "why"})
+
+
 def test_elements_of_an_xml_field_separate_words_unless_they_format_a_part_of_one(tmp_path: Path) -> None:
     field = "<p>first part</p><P>second part</P> x<br/>y <i>H<sub>2</sub>O</i><item>a</item><item>b</item>"
     (query,) = read(tmp_path, f"<t><topic number='1'><query>{field}</query></topic></t>", "topics.xml")

@@ -83,6 +83,19 @@ def test_a_meta_element_declares_the_encoding_of_a_chapter(tmp_path: Path) -> No
     assert parsed(path, "epub").text == "\u043c\u0435\u0434"
 
 
+def test_chapters_of_other_formats_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    path = epub(tmp_path / "a.epub", ["<p>Bees <time>now</time>.</p>", "<book/>"])
+    with zipfile.ZipFile(path) as archive:
+        package = archive.read("OEBPS/book.opf")
+    kinds = package.replace(
+        b'c1.xhtml" media-type="application/xhtml+xml', b'c1.xhtml" media-type="application/x-dtbook+xml'
+    )
+    document = parsed(with_part(path, "OEBPS/book.opf", kinds), "epub")
+    assert document.text == "Bees now."
+    assert document.notes == {"e-book chapters of other formats than HTML, left out": 1}
+
+
 def test_an_encrypted_chapter_is_found_by_its_escaped_name(tmp_path: Path) -> None:
     pytest.importorskip("defusedxml", reason="needs the extra files")
     path = epub(tmp_path / "a.epub", ["<p>x</p>"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import unquote
 
@@ -40,17 +41,20 @@ def read_epub(path: str) -> Iterator[Parsed]:
         package = next(
             (attribute(e, "full-path") for e in container.xml(_CONTAINER).iter() if local(e) == "rootfile"), ""
         )
-        writer, encrypted, n_unfit = TextWriter(), _encrypted(container), 0
-        for name in _spine(container, package):
+        writer, encrypted, notes = TextWriter(), _encrypted(container), Counter[str]()
+        for name, kind in _spine(container, package).items():
+            if kind not in _PAGES:
+                notes["e-book chapters of other formats than HTML, left out"] += 1
+                continue
             if name in encrypted:
                 raise Unreadable("is encrypted (DRM)")
             markup, fits = _decoded(container.read(name))
-            n_unfit += not fits
+            if not fits:
+                notes["e-book chapters whose bytes do not fit their encoding"] += 1
             add_html(markup, writer)
         values = core_values(container, package)
         parsed = writer.parsed(values.pop("title", ""), values)
-        if n_unfit:
-            parsed.notes["e-book chapters whose bytes do not fit their encoding"] = n_unfit
+        parsed.notes = dict(notes)
         yield parsed
 
 
@@ -81,16 +85,13 @@ def _declared(raw: bytes) -> str:
     return "cp1252" if name in _WINDOWS else name
 
 
-def _spine(container: Container, package: str) -> Iterator[str]:
-    """Yield the parts of the chapters in reading order, each once."""
+def _spine(container: Container, package: str) -> dict[str, str]:
+    """Return the parts of the chapters in reading order, and their media types."""
     root, folder = container.xml(package), posixpath.dirname(package)
     items = {attribute(e, "id"): e for e in root.iter() if local(e) == "item"}
-    seen = set()
+    kinds: dict[str, str] = {}
     for reference in (attribute(e, "idref") for e in root.iter() if local(e) == "itemref"):
-        item = items.get(reference)
-        if item is None or attribute(item, "media-type") not in _PAGES:
-            continue
-        name = posixpath.normpath(posixpath.join(folder, unquote(attribute(item, "href"))))
-        if name not in seen:
-            seen.add(name)
-            yield name
+        if (item := items.get(reference)) is not None:
+            name = posixpath.normpath(posixpath.join(folder, unquote(attribute(item, "href"))))
+            kinds.setdefault(name, attribute(item, "media-type"))
+    return kinds

@@ -29,6 +29,7 @@ INLINE = frozenset(
         "mark",
     }
     | {"q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var", "wbr"}
+    | {"acronym", "data", "label", "strike", "time"}
 )
 """Elements whose tags separate no words."""
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
