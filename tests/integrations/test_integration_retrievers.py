@@ -225,3 +225,18 @@ def test_copies_open_the_index_again_and_mistakes_raise_early(index: str, tmp_pa
         LazySearcher(str(tmp_path / "none"), "lexical").search(QUERY, k=1, passages=1)
     with pytest.raises(InputError, match="k must be"):
         searcher.search(QUERY, k=0, passages=1)
+
+
+def test_pyterrier_analyses_a_query_in_the_language_of_its_row() -> None:
+    pytest.importorskip("pyterrier", reason="needs the extra pyterrier")
+    import pandas as pd
+
+    import longrank
+    from longrank.integrations.pyterrier_retriever import LongRankRetriever
+
+    documents = [{"id": "de", "text": "die Katze", "lang": "de"}, {"id": "en", "text": "dogs die", "lang": "en"}]
+    index = Index.build(documents, analyzer_field="lang")
+    topics = pd.DataFrame([{"qid": "1", "query": "die", "lang": "en"}, {"qid": "2", "query": "die", "lang": "de"}])
+    expected = [(row.query_id, row.doc_id) for row in longrank.retrieve(index, topics).rows()]
+    found = LongRankRetriever(index.path, pipeline="bm25")(topics)
+    assert list(zip(found.qid, found.docno, strict=True)) == expected == [("1", "en")]

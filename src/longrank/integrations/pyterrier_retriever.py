@@ -89,8 +89,9 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
         return parse_json(own, place) if isinstance(own, str) else parse_filter(own, place)
 
     def _rows(self, query: dict[str, Any]) -> list[dict[str, Any]]:
+        fields = {name: value for name, value in query.items() if isinstance(value, str)}  # such as lang
         found = self.searcher.search(
-            query["query"], k=self.num_results, passages=self.passages, filter=self._filter_of(query)
+            query["query"], k=self.num_results, passages=self.passages, filter=self._filter_of(query), fields=fields
         )
         rows = []
         for rank, (result, text, metadata) in enumerate(found):

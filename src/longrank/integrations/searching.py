@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from threading import Lock
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
@@ -74,9 +75,17 @@ class LazySearcher:
             return self._loaded
 
     def search(
-        self, query: str, *, k: int, passages: int, filter: Mapping[str, Any] | Filter | None = None
+        self,
+        query: str,
+        *,
+        k: int,
+        passages: int,
+        filter: Mapping[str, Any] | Filter | None = None,
+        fields: Mapping[str, str] = MappingProxyType({}),
     ) -> list[tuple[Result, str, dict[str, Any]]]:
         """Return the `k` best documents that match a filter: result, text, and metadata with the evidence.
+
+        `fields` are other fields of the query, such as its language (``lang``).
 
         The metadata has the document's other fields, ``title`` if there is a title, and the evidence under `KEY`.
 
@@ -91,7 +100,7 @@ class LazySearcher:
         by = None if self.deadline is None else Deadline(self.deadline)
         with self._lock:
             before, bound = self._notes.copy(), filtered(pipeline, condition)
-            asked = Query("q", readable(query))
+            asked = Query("q", readable(query), fields)
             results, counts = search_within(bound, asked, by, k=k, passages=passages, notes=self._notes)
             log_notes(self._notes.since(before))
         return [
