@@ -19,7 +19,7 @@ Vectors are written to a hidden folder, which is renamed when whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -128,14 +128,16 @@ class SparseVectors:
         )
 
 
-def stored_sparse(index: Index, name: str = "") -> SparseVectors:
-    """Return the sparse vectors of a folder's name; without a name, the only sparse vectors of the index.
+def stored_sparse(index: Index, name: str = "", model: Callable[[], str] | None = None) -> SparseVectors:
+    """Return the sparse vectors of a folder's name; without a name, the only vectors of the index, or of a model.
+
+    `model` gives the fingerprint of the model.
 
     Raises:
         InputError, IntegrityError: as `VectorFolders.choose`.
         IntegrityError: a file is missing or of another size.
     """
-    return SparseVectors(SPARSE_FOLDERS.choose(index, name))
+    return SparseVectors(SPARSE_FOLDERS.choose(index, name, model))
 
 
 def write_sparse(

@@ -80,8 +80,13 @@ class VectorFolders(NamedTuple):
         """Tell whether vectors are of this encoder and these passages, of whatever documents."""
         return all(manifest.get(name) == value for name, value in self.identity(key).items())
 
-    def choose(self, index: Index, name: str) -> Path:
-        """Return the folder of a name; without a name, the only folder.
+    def choose(self, index: Index, name: str, model: Callable[[], str] | None = None) -> Path:
+        """Return the folder of a name; without a name, the only folder, or the only folder of a model.
+
+        Args:
+            index: the index.
+            name: name of the vectors; empty: not named.
+            model: gives the model's fingerprint; None: of any model.
 
         Raises:
             InputError: no such vectors, vectors of several names, vectors that were never finished, or vectors of
@@ -93,6 +98,11 @@ class VectorFolders(NamedTuple):
             raise InputError("these vectors were never finished", path=index.path / self.room / name, fix=fix)
         if not folders:
             raise InputError(f"the index has no {self.passage_kind}", path=index.place, fix=fix)
+        if not name and len(folders) > 1 and model is not None:
+            own = f" {model()} "
+            folders = {
+                key: path for key, path in folders.items() if own in read_manifest(path).get("encoder", "")
+            } or folders
         if not name and len(folders) > 1:
             raise InputError(
                 f"the index has several sets of {self.kind}", got=", ".join(folders), fix="name one of them"

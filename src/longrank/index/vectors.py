@@ -23,7 +23,7 @@ and index are the same.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -194,14 +194,16 @@ def find_vectors(index: Index, key: VectorsKey) -> tuple[PassageVectors | None, 
     return None, reason
 
 
-def stored_vectors(index: Index, name: str = "") -> PassageVectors:
-    """Return the stored vectors of a folder's name; without a name, the only vectors of the index.
+def stored_vectors(index: Index, name: str = "", model: Callable[[], str] | None = None) -> PassageVectors:
+    """Return the stored vectors of a folder's name; without a name, the only vectors of the index, or of a model.
+
+    `model` gives the fingerprint of the model.
 
     Raises:
         InputError, IntegrityError: as `VectorFolders.choose`.
         IntegrityError: a file is missing or of another size.
     """
-    return PassageVectors(DENSE_FOLDERS.choose(index, name), index)
+    return PassageVectors(DENSE_FOLDERS.choose(index, name, model), index)
 
 
 def vectors_type(files: Container[str]) -> VectorsType:

@@ -84,7 +84,7 @@ def open_dense(
 
     Args:
         index: an index with passage vectors.
-        vectors: name of the vectors; empty: the only vectors of the index.
+        vectors: name of the vectors; empty: the only vectors of the index, or of `model`.
         model: model of the vectors, a name or a folder; None: as the vectors say.
         best: passages whose cosines are added; 1: MaxP. More are always searched exactly.
         exact: compare all vectors, even if a graph for approximate search is stored with them.
@@ -95,7 +95,10 @@ def open_dense(
         MissingExtra: the extras for neural networks are not installed.
         IntegrityError: damaged vectors.
     """
-    notes, stored = Notes() if notes is None else notes, stored_vectors(index, vectors)
+    from longrank.networks.model_files import find_model
+
+    notes = Notes() if notes is None else notes
+    stored = stored_vectors(index, vectors, None if model is None else lambda: find_model(model).fingerprint)
     encode = open_encoder(stored, model, notes)
     graph = None if exact or best > 1 else open_graph(stored)
     if graph is not None:

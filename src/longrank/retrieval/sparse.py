@@ -86,7 +86,7 @@ def open_sparse(
 
     Args:
         index: an index with sparse vectors.
-        vectors: name of the vectors; empty: the only sparse vectors of the index.
+        vectors: name of the vectors; empty: the only sparse vectors of the index, or of `model`.
         model: model of the vectors, a name or a folder; None: as the vectors say.
         best: passages whose products are added; 1: MaxP.
         notes: counts queries without weights, and queries that the model cuts.
@@ -96,13 +96,14 @@ def open_sparse(
         MissingExtra: the extras for neural networks are not installed.
         IntegrityError: damaged vectors.
     """
-    notes, stored = Notes() if notes is None else notes, stored_sparse(index, vectors)
-    name = model or stored.model
-    if not name:
-        raise InputError("the vectors do not name their model", path=stored.path, fix="name its folder: --set model=")
     from longrank.networks.learned_sparse import SparseModel
     from longrank.networks.model_files import find_model
 
+    notes = Notes() if notes is None else notes
+    stored = stored_sparse(index, vectors, None if model is None else lambda: find_model(model).fingerprint)
+    name = model or stored.model
+    if not name:
+        raise InputError("the vectors do not name their model", path=stored.path, fix="name its folder: --set model=")
     encoder: Any = SparseModel(find_model(name), notes)
     if not stored.encoder.startswith(f"sparse {encoder.model.fingerprint} "):
         fix = "name the model of the vectors, or store vectors again"

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import longrank
 from fakes import documents, index_of, queries
 from longrank.errors import InputError
 from longrank.index import Index, verify_index
@@ -139,6 +140,18 @@ def test_another_model_of_the_same_name_replaces_no_vectors(index: Index, model:
     (second / "vectors").write_bytes(b"")
     assert add_vectors(changed.path, other, "windows", Notes(), lambda done: None) == second
     assert add_vectors(changed.path, model, "windows", Notes(), lambda done: None) == first
+
+
+def test_the_vectors_of_the_named_model_are_searched(index: Index, model: str, tmp_path: Path) -> None:
+    other = str(save_encoder(tmp_path / "other" / "tiny", "roberta"))
+    alone = {}
+    for name in (model, other):
+        add_vectors(index.path, name, "windows", Notes(), lambda done: None)
+        alone[name] = [*longrank.retrieve(index, {"q": "river"}, preset="dense", model=name).rows()]
+    assert alone[model] != alone[other]
+    assert [*longrank.retrieve(index, {"q": "river"}, preset="dense", model=model).rows()] == alone[model]
+    with pytest.raises(InputError, match="the index has several sets of vectors"):
+        longrank.retrieve(index, {"q": "river"}, preset="dense")
 
 
 def test_damaged_vectors_are_made_again_and_that_is_said(index: Index, model: str) -> None:
