@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,19 @@ from longrank.types import Notes, Query
 from tiny_models import save_encoder
 
 qdrant_client = pytest.importorskip("qdrant_client", reason="needs the extra qdrant")
-pytestmark = [pytest.mark.neural, pytest.mark.filterwarnings("ignore:Local mode is not recommended")]
+pytestmark = [
+    pytest.mark.neural,
+    pytest.mark.filterwarnings("ignore:Local mode is not recommended"),
+    pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning"),  # of the client, from Python 3.13 on
+]
 
 TEXTS = {"d1": "ab ba. " * 120 + "cc", "d2": "aa bb é🦀 cc", "d3": "c c b"}
+
+
+@pytest.fixture(autouse=True)
+def unclosed_databases_are_freed_here() -> Iterator[None]:
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="module")
