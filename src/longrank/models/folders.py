@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from longrank.config import lookup
 from longrank.errors import InputError, LongRankError, first_line
@@ -32,6 +32,7 @@ from longrank.networks.checks import check_weights, read_json, tensor_shapes
 from longrank.networks.cls_head import lacks_dense, leave_out_dense
 from longrank.networks.folder_files import check_links
 from longrank.networks.model_files import check_tokenizer
+from longrank.networks.weights_file import save_weights
 from longrank.storage import seal
 from longrank.storage.folders import atomic_folder
 
@@ -81,8 +82,7 @@ def save_network(
         for name, module in network.files().items():
             # Copies, since safetensors refuses tensors that two names share (tied embeddings).
             weights = {key: values.detach().cpu().contiguous().clone() for key, values in module.state_dict().items()}
-            save_file(weights, new / name, {"format": "pt"})
-            (new / name).chmod((new / "config.json").stat().st_mode)  # else only its owner may read it
+            save_weights(weights, new / name, new / "config.json")
         (new / FILE).write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         seal(new, "model")
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-
-from safetensors.torch import save_file
 
 from longrank.networks.conversion.reading import read_tensors
 from longrank.networks.conversion.sources import Source, weights_in
 from longrank.networks.model_files import module_folders, modules_of
+from longrank.networks.weights_file import save_weights
 from longrank.small_files import CONFIG, read_small
 from longrank.types import Notes
 
@@ -27,7 +25,8 @@ def carried_from(source: Source) -> Path | None:
     network = source.config.parent
     if not source.base and network != source.weights[0].parent:
         return None  # a configuration of another model
-    return next((each for each in (network, network.parent) if network in dict(_by_place(each))), None)
+    places = ((each, modules_of(each)) for each in (network, network.parent))
+    return next((folder for folder, modules in places if network in [place for _, place in modules]), None)
 
 
 def module_places(source: Source) -> list[Path]:
@@ -52,11 +51,12 @@ def carry_modules(source: Source, head: str, output: Path, notes: Notes) -> None
         InputError: modules.json is damaged or names a folder outside the model, or weights of a module are damaged.
     """
     network, folder = source.config.parent, carried_from(source)
-    if folder is None and network != source.weights[0].parent and (network / "modules.json").is_file():
-        notes.say("the network alone is converted: the modules of its base model stay behind")
-    if folder is None and (source.base or network == source.weights[0].parent):
-        _copy_settings(network, network, output)
     if folder is None:
+        elsewhere = network != source.weights[0].parent
+        if elsewhere and (network / "modules.json").is_file():
+            notes.say("the network alone is converted: the modules of its base model stay behind")
+        if source.base or not elsewhere:
+            _copy_settings(network, network, output)
         return
     _copy_settings(folder, network, output)
     kinds = [kind for kind, _ in modules_of(folder)]
@@ -74,10 +74,6 @@ def carry_modules(source: Source, head: str, output: Path, notes: Notes) -> None
     (output / "modules.json").write_text(json.dumps(entries, indent=2), encoding="utf-8")
 
 
-def _by_place(folder: Path) -> Iterator[tuple[Path, str]]:
-    return ((place, kind) for kind, place in modules_of(folder))
-
-
 def _copy_settings(folder: Path, network: Path, output: Path) -> None:
     for path in (folder / "config_sentence_transformers.json", network / "sentence_bert_config.json"):
         if path.is_file():
@@ -90,5 +86,4 @@ def _carry(place: Path, output: Path) -> None:
         if path.suffix in (".json", ".txt"):
             shutil.copyfile(path, output / path.name)
     if any(path.suffix in (".bin", ".safetensors") for path in place.iterdir()):
-        save_file(dict(read_tensors(weights_in(place))), output / "model.safetensors", {"format": "pt"})
-        (output / "model.safetensors").chmod((output.parent / "config.json").stat().st_mode)
+        save_weights(read_tensors(weights_in(place)), output / "model.safetensors", output.parent / "config.json")

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import torch
 import transformers
-from safetensors.torch import save_file
 
 from longrank.errors import InputError
 from longrank.networks.checks import check_weights, read_json
@@ -24,6 +23,7 @@ from longrank.networks.model_card import CARD, card, code, rerank_command
 from longrank.networks.model_files import LINEAGE_FILE, find_model
 from longrank.networks.pretrained import load_pretrained
 from longrank.networks.sentence_encoder import load_sentence_encoder
+from longrank.networks.weights_file import save_weights
 from longrank.storage import sha256_of
 from longrank.storage.folders import atomic_folder
 from longrank.types import Notes
@@ -119,8 +119,7 @@ def write_checkpoint(
     with atomic_folder(folder) as place:
         config.save_pretrained(place)
         tokenizer.save_pretrained(place)
-        save_file(_distinct(tensors), place / "model.safetensors", {"format": "pt"})
-        (place / "model.safetensors").chmod((place / "config.json").stat().st_mode)  # else only its owner may read it
+        save_weights(_distinct(tensors), place / "model.safetensors", place / "config.json")
         carry_modules(source, head, place, notes)
         if lineage:
             text = json.dumps({"lineage": list(lineage)}, indent=1)
