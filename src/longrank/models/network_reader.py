@@ -48,7 +48,7 @@ class NetworkReader:
         tokenizer: a transformers tokenizer.
         max_tokens: longest query and passage together.
         max_query_tokens: longest query.
-        batch_tokens: padded tokens per batch.
+        batch_tokens: padded tokens per batch; default: of the network's device, as `Feeder` has it.
         notes: counts cut queries.
         path: folder of the network, for messages.
 
@@ -68,7 +68,7 @@ class NetworkReader:
         *,
         max_tokens: int,
         max_query_tokens: int,
-        batch_tokens: int,
+        batch_tokens: int | None,
         notes: Notes,
         path: Path,
     ) -> None:
@@ -84,7 +84,7 @@ class NetworkReader:
             device=self._device,
             notes=notes,
         )
-        self.packer = self._feeder.packer
+        self.batch_tokens, self.packer = self._feeder.batch_tokens, self._feeder.packer
         self.offset_tokenizer = OffsetTokenizer(self._feeder.tokenizer, self.packer.passage_room)
         if self._separator is None or not self.packer.pair_specials[1]:
             raise InputError("the model's tokenizer puts no mark between query and passage", path=path)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.config import check_at_least
 from longrank.errors import LongRankError
 from longrank.networks.backoff import halving
 from longrank.networks.batching import batches
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     import torch
 
 DEFAULT_BATCH_TOKENS = 2048
-"""Padded tokens per batch: about the fastest for a CPU; accelerators are faster with more."""
+"""Padded tokens per batch on a CPU, which is about the fastest there, and in training."""
+
+ACCELERATOR_BATCH_TOKENS = 16_384
+"""Padded tokens per batch of an accelerator: 32 texts of 512 tokens, as other libraries read at once."""
 
 DEFAULT_MAX_QUERY_TOKENS = 64
 """Tokens read of a query that is paired with passages."""
@@ -56,24 +60,39 @@ class Feeder:
         tokenizer: a transformers tokenizer; gives the names of inputs and the padding.
         max_tokens: longest input.
         max_query_tokens: longest query in a pair.
-        batch_tokens: padded tokens per batch.
+        batch_tokens: padded tokens per batch; default: `DEFAULT_BATCH_TOKENS` on a CPU, else
+            `ACCELERATOR_BATCH_TOKENS`.
         device: torch device of the tensors.
         notes: counts batches halved for lack of memory.
 
+    Raises:
+        InputError: `batch_tokens` is less than 1.
+
     Attributes:
+        batch_tokens: padded tokens per batch.
         tokenizer: a copy of the ``tokenizers.Tokenizer``, its truncation and padding switched off.
         packer: packs texts with that copy.
     """
 
     def __init__(
-        self, tokenizer: Any, max_tokens: int, *, max_query_tokens: int, batch_tokens: int, device: str, notes: Notes
+        self,
+        tokenizer: Any,
+        max_tokens: int,
+        *,
+        max_query_tokens: int,
+        batch_tokens: int | None,
+        device: str,
+        notes: Notes,
     ) -> None:
+        if batch_tokens is None:
+            batch_tokens = DEFAULT_BATCH_TOKENS if device == "cpu" else ACCELERATOR_BATCH_TOKENS
+        check_at_least("batch_tokens", batch_tokens, 1)
         backend = copy.deepcopy(tokenizer.backend_tokenizer)  # transformers switches truncation and padding on
         self.tokenizer = backend
         self.packer = Packer(backend, max_tokens, max_query_tokens)
         self._inputs = frozenset(tokenizer.model_input_names)
         self._padding = int(tokenizer.pad_token_id or 0)
-        self._batch_tokens, self._device, self._notes = batch_tokens, device, notes
+        self.batch_tokens, self._device, self._notes = batch_tokens, device, notes
 
     def run(
         self, packed: Sequence[Packed], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
@@ -131,7 +150,7 @@ class Feeder:
         return rows[places.argsort()]
 
     def _batches(self, packed: Sequence[Packed]) -> list[list[int]]:
-        return batches([len(text.ids) for text in packed], self._batch_tokens)
+        return batches([len(text.ids) for text in packed], self.batch_tokens)
 
     def features(self, packed: Sequence[Packed]) -> dict[str, torch.Tensor]:
         """Return the padded tensors of texts, int64 [N, L] each, by the names of the network's inputs."""

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import check_at_least
 from longrank.errors import LongRankError
 from longrank.index.vectors import PassageVectors
 from longrank.networks.acceleration import accelerate_by, computed_by
 from longrank.networks.backends import check_backend
-from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, OffsetTokenizer, check_finite
+from longrank.networks.feeding import Feeder, OffsetTokenizer, check_finite
 from longrank.networks.loading import choose_device, choose_max_tokens, loading
 from longrank.networks.model_files import Model
 from longrank.networks.sentence_encoder import Limit, limits_of, load_sentence_encoder, prompts_of, unit_rows
@@ -45,7 +44,7 @@ class BiEncoder:
         max_tokens: longest text, special tokens included; default: the limit.
         limit: ``model``, the smaller of the model's ``max_seq_length`` and the encoder's positions; or ``positions``,
             the encoder's positions alone.
-        batch_tokens: padded tokens per batch.
+        batch_tokens: padded tokens per batch; default: 2,048 on a CPU, 16,384 on an accelerator.
         device: a torch device, or ``auto``.
         dtype: ``float32``, ``bf16`` or ``int8``, of the encoder's products (`longrank.networks.acceleration`).
         backend: a key of `longrank.networks.backends.BACKENDS`; computes the encoder.
@@ -66,13 +65,12 @@ class BiEncoder:
         *,
         max_tokens: int | None = None,
         limit: Limit = "model",
-        batch_tokens: int = DEFAULT_BATCH_TOKENS,
+        batch_tokens: int | None = None,
         device: str = "auto",
         dtype: str = "float32",
         backend: str = "torch",
         notes: Notes | None = None,
     ) -> None:
-        check_at_least("batch_tokens", batch_tokens, 1)
         self.model = model
         self._notes = Notes() if notes is None else notes
         device = check_backend(backend, dtype, device)
@@ -92,7 +90,8 @@ class BiEncoder:
         )
         where = self._network.device.type
         self._options = (
-            f"max_tokens={self.max_tokens} batch_tokens={batch_tokens} device={where} {computed_by(dtype, backend)}"
+            f"max_tokens={self.max_tokens} batch_tokens={self._feeder.batch_tokens} device={where} "
+            f"{computed_by(dtype, backend)}"
         )
         packer, prompt = self._feeder.packer, self._prompts.document
         room = packer.text_room - (packer.leading_tokens(prompt) + SEAM if prompt else 0)

@@ -20,7 +20,6 @@ from longrank.models.description import FILE, TRAINED, check_trained, describe
 from longrank.networks.acceleration import accelerate_by, computed_by
 from longrank.networks.backends import check_backend
 from longrank.networks.feeding import (
-    DEFAULT_BATCH_TOKENS,
     DEFAULT_MAX_QUERY_TOKENS,
     Feeder,
     OffsetTokenizer,
@@ -49,7 +48,7 @@ class CrossEncoder:
         max_tokens: longest query and passage together; default: the model's limit.
         max_query_tokens: longest query.
         global_attention: ``cls`` (default) or ``query``, for Longformer only (`longrank.scoring.long_context`).
-        batch_tokens: padded tokens per batch.
+        batch_tokens: padded tokens per batch; default: 2,048 on a CPU, 16,384 on an accelerator.
         device: a torch device, or ``auto``.
         dtype: ``float32``, ``bf16`` or ``int8``, of the encoder's products (`longrank.networks.acceleration`).
         backend: a key of `longrank.networks.backends.BACKENDS`; computes the encoder.
@@ -75,14 +74,13 @@ class CrossEncoder:
         max_tokens: int | None = None,
         max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
         global_attention: str | None = None,
-        batch_tokens: int = DEFAULT_BATCH_TOKENS,
+        batch_tokens: int | None = None,
         device: str = "auto",
         dtype: str = "float32",
         backend: str = "torch",
         allow_untrained: bool = False,
         notes: Notes | None = None,
     ) -> None:
-        check_at_least("batch_tokens", batch_tokens, 1)
         check_at_least("max_query_tokens", max_query_tokens, 1)
         self.model = model
         self._notes = Notes() if notes is None else notes
@@ -115,7 +113,7 @@ class CrossEncoder:
         attention = f"global_attention={self._global} " if self._global else ""
         self.fingerprint = (
             f"cross-encoder {model.fingerprint} score={self.unit} relevant={relevant} max_tokens={self.max_tokens} "
-            f"max_query_tokens={max_query_tokens} {attention}batch_tokens={batch_tokens} "
+            f"max_query_tokens={max_query_tokens} {attention}batch_tokens={self._feeder.batch_tokens} "
             f"device={where.type} {computed_by(dtype, backend)}"
         )
 

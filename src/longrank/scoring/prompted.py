@@ -19,7 +19,7 @@ from longrank.errors import InputError
 from longrank.networks.acceleration import check_dtype, to_bf16
 from longrank.networks.checks import check_weights, read_json
 from longrank.networks.dense import use_onednn
-from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, OffsetTokenizer, count_cut_queries
+from longrank.networks.feeding import Feeder, OffsetTokenizer, count_cut_queries
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model, modules_of
 from longrank.networks.padding import check_padding
@@ -57,7 +57,7 @@ class PromptedScorer(ABC):
             prompt's.
         max_tokens: longest prompt; default: the model's limit.
         max_query_tokens: longest query.
-        batch_tokens: padded tokens per batch.
+        batch_tokens: padded tokens per batch; default: 2,048 on a CPU, 16,384 on an accelerator.
         device: a torch device, or ``auto``.
         dtype: ``float32`` or ``bf16``, of all layers except the output layer.
         notes: counts cut queries.
@@ -83,12 +83,11 @@ class PromptedScorer(ABC):
         score: str | None = None,
         max_tokens: int | None = None,
         max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
-        batch_tokens: int = DEFAULT_BATCH_TOKENS,
+        batch_tokens: int | None = None,
         device: str = "auto",
         dtype: str = "float32",
         notes: Notes | None = None,
     ) -> None:
-        check_at_least("batch_tokens", batch_tokens, 1)
         check_at_least("max_query_tokens", max_query_tokens, 1)
         chosen = self._choose_prompt(prompt)
         self.unit = chosen.score if score is None else score
@@ -118,8 +117,8 @@ class PromptedScorer(ABC):
         _keep_answers(self._network, tokens, dtype)
         self.fingerprint = (
             f"{self.name} {model.fingerprint} prompt={chosen.template!r} words={'/'.join(words)} score={self.unit} "
-            f"max_tokens={self.max_tokens} max_query_tokens={max_query_tokens} batch_tokens={batch_tokens} "
-            f"device={where.type} dtype={dtype}"
+            f"max_tokens={self.max_tokens} max_query_tokens={max_query_tokens} "
+            f"batch_tokens={self._feeder.batch_tokens} device={where.type} dtype={dtype}"
         )
 
     def _load(self, device: str, dtype: str) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from longrank.errors import InputError, MissingExtra
+from longrank.networks.feeding import Feeder
 from longrank.networks.loading import choose_device, choose_max_tokens
 from longrank.networks.model_files import Model, find_model
 from longrank.scoring.bi_encoder import BiEncoder
@@ -141,3 +142,24 @@ def test_a_model_that_reads_hardly_anything_is_refused() -> None:
 def test_a_device_that_computes_nothing_is_refused(device: str) -> None:
     with pytest.raises(InputError, match="device must be auto, or one of cpu, cuda, mps, xpu"):
         choose_device(device)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "device", "tokens"),
+    [(None, "cpu", 2048), (None, "cuda:1", 16_384), (None, "mps:0", 16_384), (300, "cpu", 300), (300, "cuda:0", 300)],
+)
+def test_accelerators_read_more_at_once_unless_it_is_chosen(
+    chosen: int | None, device: str, tokens: int, tmp_path: Path
+) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(save_encoder(tmp_path))
+    feeder = Feeder(tokenizer, 64, max_query_tokens=8, batch_tokens=chosen, device=device, notes=Notes())
+    assert feeder.batch_tokens == tokens
+
+
+def test_a_batch_holds_a_token(tmp_path: Path) -> None:
+    save_encoder(tmp_path)
+    with pytest.raises(InputError, match="batch_tokens must be 1 or more"):
+        BiEncoder(find_model(str(tmp_path)), batch_tokens=0)
+    assert "batch_tokens=2048" in BiEncoder(find_model(str(tmp_path)), device="cpu").fingerprint
