@@ -40,6 +40,20 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
+def modules_of(folder: Path) -> list[tuple[str, Path]]:
+    """Return the class and the folder of each module of modules.json, if there is the file.
+
+    Raises:
+        InputError: it is no list of modules.
+    """
+    path = folder / "modules.json"
+    try:
+        entries = json.loads(read_small(path, CONFIG, "a model's settings")) if path.is_file() else []
+        return [(str(entry["type"]).rpartition(".")[2], folder / str(entry["path"])) for entry in entries]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError("is not a list of modules", path=path) from None
+
+
 def n_parameters(folder: Path) -> int:
     """Count the parameters in the safetensors files of a folder.
 

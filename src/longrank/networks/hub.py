@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError, MissingExtra
+from longrank.networks.checks import modules_of
 
 _UNWANTED = ("onnx/*", "openvino/*")
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
@@ -67,26 +68,19 @@ def _is_whole(folder: Path) -> bool:
     A configuration without a head, such as a bi-encoder's, needs modules.json, which names its pooling.
     """
     try:
-        modules = _modules(folder)
-        network = next((place for place, kind in modules if kind == "Transformer"), folder)
+        modules = modules_of(folder)
+        network = next((place for kind, place in modules if kind == "Transformer"), folder)
         config = json.loads((network / "config.json").read_text(encoding="utf-8"))
         return (
             (bool(modules) or names_head(config))
             and _has_weights(network)
             and any(any(network.glob(pattern)) for pattern in _VOCABULARIES)
-            and all((place / "config.json").is_file() for place, kind in modules if kind != "Normalize")
+            and all((place / "config.json").is_file() for kind, place in modules if kind != "Normalize")
         )
     except FileNotFoundError:
         return False
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (InputError, OSError, ValueError, KeyError, TypeError, AttributeError):
         return True  # the checks of its files name the fault
-
-
-def _modules(folder: Path) -> list[tuple[Path, str]]:
-    """Return the folders that modules.json names, if the file exists, and the class of each module."""
-    path = folder / "modules.json"
-    listed = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-    return [(folder / entry["path"], entry["type"].rpartition(".")[2]) for entry in listed]
 
 
 def names_head(config: Mapping[str, Any]) -> bool:

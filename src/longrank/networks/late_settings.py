@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.errors import InputError
-from longrank.networks.checks import read_json
-from longrank.networks.model_files import Model, modules_of
+from longrank.networks.checks import modules_of, read_json
+from longrank.networks.model_files import Model
 from longrank.small_files import CONFIG, read_small
 from longrank.types import Notes
 

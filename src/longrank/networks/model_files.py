@@ -171,20 +171,6 @@ def check_unchanged(model: Model) -> None:
             raise InputError("changed while the model was loaded", path=path, fix="run the command again")
 
 
-def modules_of(folder: Path) -> list[tuple[str, Path]]:
-    """Return the class and the folder of each module of modules.json, if there is the file.
-
-    Raises:
-        InputError: it is no list of modules.
-    """
-    path = folder / "modules.json"
-    try:
-        entries = json.loads(read_small(path, CONFIG, "a model's settings")) if path.is_file() else []
-        return [(str(entry["type"]).rpartition(".")[2], folder / str(entry["path"])) for entry in entries]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError("is not a list of modules", path=path) from None
-
-
 def check_tokenizer(folder: Path) -> None:
     """Refuse a tokenizer whose class is no name, or whose regular expressions could take exponential time.
 

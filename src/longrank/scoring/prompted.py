@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from longrank.config import check_at_least, suggestion
 from longrank.errors import InputError
 from longrank.networks.acceleration import check_dtype, to_bf16
-from longrank.networks.checks import check_weights, read_json
+from longrank.networks.checks import check_weights, modules_of, read_json
 from longrank.networks.dense import use_onednn
 from longrank.networks.feeding import Feeder, OffsetTokenizer, count_cut_queries
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
-from longrank.networks.model_files import Model, modules_of
+from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
 from longrank.networks.pretrained import load_pretrained
 from longrank.protocols import PassageScores, ScoringTask

@@ -6,9 +6,10 @@ import json
 import shutil
 from pathlib import Path
 
+from longrank.networks.checks import modules_of
 from longrank.networks.conversion.reading import read_tensors
 from longrank.networks.conversion.sources import Source, weights_in
-from longrank.networks.model_files import module_folders, modules_of
+from longrank.networks.model_files import module_folders
 from longrank.networks.weights_file import save_weights
 from longrank.small_files import CONFIG, read_small
 from longrank.types import Notes

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.errors import InputError
-from longrank.networks.checks import read_json
+from longrank.networks.checks import modules_of, read_json
 from longrank.networks.hub import find_on_hub, names_head
-from longrank.networks.model_files import modules_of
 
 PICKLED = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".model")
 """Suffixes of PyTorch files; files without a suffix are read, too, if they are named."""
