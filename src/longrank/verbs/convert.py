@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from longrank.networks.conversion.writing import Checkpoint
 
 
+_VERSION = 2
+"""Version of the rules by which a checkpoint is converted: a conversion in the cache by older rules is not read."""
+
+
 class Conversion(NamedTuple):
     """A folder of safetensors that ``--model`` takes.
 
@@ -106,16 +110,16 @@ def converted(model: str, notes: Notes) -> str:
         return model
     except Unconverted as error:
         source = error.source
-    from longrank.networks.conversion.modules import module_places
+    from longrank.networks.conversion.modules import carried_files
 
     found = find_source(source)
     place = found.weights[0].parent
     # of a base on the hub, the commit is in the path of the configuration
     base = [Path(found.base)] if found.base and Path(found.base).is_dir() else []
-    folders = (place, found.tokenizer, *base, *module_places(found))
+    folders = (place, found.tokenizer, *base)
     settings = {path for folder in folders for path in folder.iterdir() if path.suffix in SUFFIXES}
-    read = {*found.weights, found.config, *filter(Path.is_file, settings)}
-    digest = digest_of({os.path.relpath(path, place): sha256_of(path) for path in read})
+    read = {*found.weights, found.config, *carried_files(found), *filter(Path.is_file, settings)}
+    digest = digest_of([_VERSION, {os.path.relpath(path, place): sha256_of(path) for path in read}])
     folder = cache_folder() / "models" / f"{found.name.partition('@')[0].replace('/', '--')}-{digest[:16]}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ from longrank.errors import InputError
 from longrank.networks.model_files import find_model
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.types import Notes
+from longrank.verbs.convert import converted
 from tiny_models import save_cross_encoder, save_encoder, save_masked_language_model, task
 
 pytestmark = pytest.mark.neural
@@ -112,3 +116,86 @@ def test_modules_outside_the_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="module outside the model's folder"):
         longrank.convert(folder, tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def adapter_of(base: Path, folder: Path) -> Path:
+    """Write an adapter of a base into a folder; return the base's folder with the adapter merged."""
+    import torch
+
+    peft = pytest.importorskip("peft", reason="needs the extra convert")
+    from transformers import AutoModel
+
+    options = peft.LoraConfig(r=2, target_modules=["query"], task_type="FEATURE_EXTRACTION")
+    with warnings.catch_warnings():  # peft calls names that transformers deprecates
+        warnings.simplefilter("ignore", FutureWarning)
+        adapted = peft.get_peft_model(AutoModel.from_pretrained(base), options)
+    torch.manual_seed(2)
+    with torch.no_grad():
+        for name, values in adapted.named_parameters():
+            if "lora" in name:
+                values.normal_(0, 0.5)
+    adapted.save_pretrained(folder)
+    merged = shutil.copytree(base, base.with_name("merged"))
+    adapted.merge_and_unload().save_pretrained(merged)
+    return merged
+
+
+def test_an_adapter_keeps_modules_prompts_and_length_of_its_own_folder(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Dense, Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    base, folder = save_encoder(tmp_path / "base", prompts={"query": "who "}), tmp_path / "adapter"
+    reader = Transformer(str(base), max_seq_length=8)
+    prompts = {"query": "the north ", "document": "money "}
+    SentenceTransformer(modules=[reader, Pooling(16, "cls"), Dense(16, 8)], prompts=prompts, device="cpu").save(
+        str(folder)
+    )
+    for name in ("model.safetensors", "config.json"):
+        (folder / name).unlink()
+    merged = adapter_of(base, folder)
+    whole = shutil.copytree(folder, tmp_path / "whole")
+    for name in ("model.safetensors", "config.json"):
+        shutil.copy(merged / name, whole)
+    for name in ("adapter_config.json", "adapter_model.safetensors"):
+        (whole / name).unlink()
+    made = SentenceTransformer(str(whole), device="cpu")
+    expected = made.encode_document(PASSAGES, normalize_embeddings=True) @ made.encode_query(
+        QUERY, normalize_embeddings=True
+    )
+    longrank.convert(folder, tmp_path / "new")
+    (found,) = BiEncoder(find_model(str(tmp_path / "new"))).score([task(QUERY, PASSAGES)])
+    np.testing.assert_allclose(found.scores, expected, atol=1e-5)
+
+
+def test_an_adapter_without_modules_keeps_its_settings_and_the_modules_of_its_base(tmp_path: Path) -> None:
+    base, folder = save_encoder(tmp_path / "base"), tmp_path / "adapter"
+    merged = adapter_of(base, folder)
+    settings = {
+        "config_sentence_transformers.json": {"prompts": {"query": "the north "}},
+        "sentence_bert_config.json": {"max_seq_length": 8, "do_lower_case": False},
+    }
+    for (name, values), place in product(settings.items(), (folder, merged)):
+        (place / name).write_text(json.dumps(values))
+    longrank.convert(folder, tmp_path / "new")
+    expected, found = (
+        BiEncoder(find_model(str(place))).score([task(QUERY, PASSAGES)])[0] for place in (merged, tmp_path / "new")
+    )
+    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-5)
+
+
+def test_a_model_is_converted_again_if_the_weights_of_a_module_have_changed(tmp_path: Path, own_cache: Path) -> None:
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import Dense, Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    reader = Transformer(str(save_encoder(tmp_path / "base")))
+    made = SentenceTransformer(modules=[reader, Pooling(16, "cls"), Dense(16, 8)], device="cpu")
+    made.save(str(tmp_path / "published"))
+    folder = pickled(tmp_path / "published")
+    first = converted(str(folder), Notes())
+    assert converted(str(folder), Notes()) == first
+    path = folder / "2_Dense" / "pytorch_model.bin"
+    torch.save({name: -values for name, values in torch.load(path, weights_only=True).items()}, path)
+    assert converted(str(folder), Notes()) != first

@@ -21,22 +21,42 @@ _CARRIED = {
 """Head -> modules of a bi-encoder, of a decoder reranker."""
 
 
+def carried_files(source: Source) -> list[Path]:
+    """Return the files that `carry_modules` reads; a module's weights are among them."""
+    folder, files = carried_from(source), _settings_of(source)
+    if folder is not None:
+        files.append(folder / "modules.json")
+        for place in _module_places(folder, _carried_network(source)):
+            files += [*_settings_in(place), *_weights_of(place)]
+    return files
+
+
 def carried_from(source: Source) -> Path | None:
-    """Return the folder of the sentence-transformers model whose network the source is; None: there is none."""
-    network = source.config.parent
+    """Return the folder of the sentence-transformers model whose modules are carried over; None: there is none."""
+    network = _carried_network(source)
     if not source.base and network != source.weights[0].parent:
         return None  # a configuration of another model
+    return _model_of(network)
+
+
+def _carried_network(source: Source) -> Path:
+    """Return the folder of the network that the modules follow: of an adapter without modules, its base's."""
+    own = source.weights[0].parent
+    return own if source.base and _model_of(own) is not None else source.config.parent
+
+
+def _model_of(network: Path) -> Path | None:
+    """Return the folder of the sentence-transformers model that a network belongs to; None: there is none."""
     places = ((each, modules_of(each)) for each in (network, network.parent))
     return next((folder for folder, modules in places if network in [place for _, place in modules]), None)
 
 
-def module_places(source: Source) -> list[Path]:
-    """Return the folders of the modules that `carry_modules` carries over, the network's not included."""
-    folder = carried_from(source)
+def _module_places(folder: Path, network: Path) -> list[Path]:
+    """Return the folders of the modules to carry over, the network's not included."""
     known = {kind for kinds in _CARRIED.values() for kind in kinds}
-    if folder is None or not {kind for kind, _ in modules_of(folder)} <= known:
+    if not {kind for kind, _ in modules_of(folder)} <= known:
         return []
-    return [place for place in module_folders(folder) if place != source.config.parent]
+    return [place for place in module_folders(folder) if place != network]
 
 
 def carry_modules(source: Source, head: str, output: Path, notes: Notes) -> None:
@@ -51,22 +71,20 @@ def carry_modules(source: Source, head: str, output: Path, notes: Notes) -> None
     Raises:
         InputError: modules.json is damaged or names a folder outside the model, or weights of a module are damaged.
     """
-    network, folder = source.config.parent, carried_from(source)
+    network, folder = _carried_network(source), carried_from(source)
+    for path in _settings_of(source):
+        shutil.copyfile(path, output / path.name)
     if folder is None:
-        elsewhere = network != source.weights[0].parent
-        if elsewhere and (network / "modules.json").is_file():
+        if network != source.weights[0].parent and (network / "modules.json").is_file():
             notes.say("the network alone is converted: the modules of its base model stay behind")
-        if source.base or not elsewhere:
-            _copy_settings(network, network, output)
         return
-    _copy_settings(folder, network, output)
     kinds = [kind for kind, _ in modules_of(folder)]
     if kinds == ["Transformer"]:
         return
     if lost := [kind for kind in kinds if kind not in ("Transformer", *_CARRIED.get(head, ()))]:
         notes.say(f"the network alone is converted (head {head}): the module {lost[0]} stays behind")
         return
-    for place in module_places(source):
+    for place in _module_places(folder, network):
         _carry(place, output / place.relative_to(folder))
     entries = json.loads(read_small(folder / "modules.json", CONFIG, "a model's settings"))
     for entry in entries:
@@ -75,16 +93,29 @@ def carry_modules(source: Source, head: str, output: Path, notes: Notes) -> None
     (output / "modules.json").write_text(json.dumps(entries, indent=2), encoding="utf-8")
 
 
-def _copy_settings(folder: Path, network: Path, output: Path) -> None:
-    for path in (folder / "config_sentence_transformers.json", network / "sentence_bert_config.json"):
-        if path.is_file():
-            shutil.copyfile(path, output / path.name)
+def _settings_of(source: Source) -> list[Path]:
+    """Return the files of prompts and lengths; those of an adapter's own folder come last and replace its base's."""
+    network, own = _carried_network(source), source.weights[0].parent
+    if not source.base and network != own:
+        return []  # a configuration of another model
+    names = ("config_sentence_transformers.json", "sentence_bert_config.json")
+    folders = dict.fromkeys(((carried_from(source) or network, network), (own, own)))
+    files = (folder / name for pair in folders for folder, name in zip(pair, names, strict=True))
+    return [path for path in files if path.is_file()]
+
+
+def _settings_in(place: Path) -> list[Path]:
+    return [path for path in place.iterdir() if path.suffix in (".json", ".txt")]
+
+
+def _weights_of(place: Path) -> tuple[Path, ...]:
+    """Return the files with the weights of a module; it may have none."""
+    return weights_in(place) if any(path.suffix in (".bin", ".safetensors") for path in place.iterdir()) else ()
 
 
 def _carry(place: Path, output: Path) -> None:
     output.mkdir(parents=True)
-    for path in place.iterdir():
-        if path.suffix in (".json", ".txt"):
-            shutil.copyfile(path, output / path.name)
-    if any(path.suffix in (".bin", ".safetensors") for path in place.iterdir()):
-        save_weights(read_tensors(weights_in(place)), output / "model.safetensors", output.parent / "config.json")
+    for path in _settings_in(place):
+        shutil.copyfile(path, output / path.name)
+    if weights := _weights_of(place):
+        save_weights(read_tensors(weights), output / "model.safetensors", output.parent / "config.json")
