@@ -38,6 +38,7 @@ def aggregate_run(
     tail: str,
     tag: str,
     last: frozenset[str] = frozenset(),
+    kept: frozenset[str] = frozenset(),
 ) -> Run:
     """Rank documents by their evidence.
 
@@ -51,6 +52,7 @@ def aggregate_run(
         tail: ``keep`` or ``drop`` documents without evidence.
         tag: tag of the new run.
         last: documents to rank after all others, since the index lacks them.
+        kept: queries that were not reranked: without evidence, they keep their ranking with the documents in `last`.
 
     Returns:
         The run. Below the reranked documents, scores fall in steps that float32 can represent.
@@ -71,7 +73,8 @@ def aggregate_run(
                 top = _final_scores(
                     query_id, scored[query_id], None if first_stage is None else ranking, alpha, normalize
                 )
-            yield from _stacked(query_id, top, ranking if tail == "keep" else (), last)
+            below = last if top or query_id not in kept else frozenset[str]()
+            yield from _stacked(query_id, top, ranking if tail == "keep" else (), below)
 
     return Run(tag, rows())
 

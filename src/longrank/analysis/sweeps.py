@@ -57,6 +57,7 @@ class Setup:
         normalize: scaling before interpolation, ``none`` or ``minmax``.
         queries: topics that count.
         last: documents that the index lacked; they come after all others.
+        kept: queries that were not reranked and keep the place of such documents.
         mix: mix of the passage scores; None: no mix, or unknown.
     """
 
@@ -68,6 +69,7 @@ class Setup:
     normalize: str = "none"
     queries: Queries = "complete"
     last: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
     mix: Mix | None = None
 
     def points(self, n: int | None, evidence: Sequence[Evidence]) -> Iterator[Point]:
@@ -87,6 +89,7 @@ class Setup:
                 tail="keep",
                 tag=name,
                 last=self.last,
+                kept=self.kept,
             )
             yield self.point(n, name, run)
 

@@ -34,6 +34,9 @@ from longrank.storage.workplace import working_on
 from longrank.types import Evidence
 
 FORMAT, VERSION = "longrank-evidence", 1
+MISSING, KEPT = "missing", "kept"
+"""Header keys: documents that the index lacks, ranked last; queries that rank such documents and were not reranked, so
+that they keep their ranking (absent if there are none)."""
 STOPPED = "stopped"
 """Header key: the aggregation for which early stopping skipped documents (`longrank.ranking.stopping`)."""
 LINEAGE = "lineage"
@@ -86,6 +89,11 @@ def evidence_header(
     if taken := header.keys() & options.keys():
         raise ValueError(f"options may not be called {sorted(taken)}")
     return header | dict(options)
+
+
+def missing_in(header: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the documents to rank last, and the queries whose ranking is kept all the same."""
+    return frozenset(header.get(MISSING, ())), frozenset(header.get(KEPT, ()))
 
 
 class EvidenceWriter:

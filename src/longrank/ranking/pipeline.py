@@ -21,7 +21,7 @@ from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
 from longrank.config import Assignments, listed
 from longrank.errors import InputError
-from longrank.formats.evidence import STOPPED, evidence_header, read_evidence
+from longrank.formats.evidence import KEPT, MISSING, STOPPED, evidence_header, missing_in, read_evidence
 from longrank.index import Index
 from longrank.index.filters import Filter
 from longrank.index.languages import digest_of_queries
@@ -57,8 +57,15 @@ class Pipeline:
         scorer = None if settings.scorer is None else settings.scorer.name
         return f"Pipeline({scorer=}, aggregator={settings.aggregate.name!r}, index={str(self.index.place)!r})"
 
-    def run(self, evidence: Iterable[Evidence], first_stage: Run, tag: str, last: frozenset[str] = frozenset()) -> Run:
-        """Aggregate evidence into a run."""
+    def run(
+        self,
+        evidence: Iterable[Evidence],
+        first_stage: Run,
+        tag: str,
+        last: frozenset[str] = frozenset(),
+        kept: frozenset[str] = frozenset(),
+    ) -> Run:
+        """Aggregate evidence into a run; `last`, `kept`: see `aggregate_run`."""
         final = self.settings.final
         return aggregate_run(
             evidence,
@@ -69,6 +76,7 @@ class Pipeline:
             tail=final.tail,
             tag=tag,
             last=last,
+            kept=kept,
         )
 
 
@@ -212,7 +220,7 @@ def rerank(
     n_candidates = sum(row.doc_id not in absent for row in _reranked(pipeline, queries, first_stage))
     evidence = counting_unread(read_evidence(evidence_path)[1], notes)
     counted = _counting_stopped(evidence, n_candidates, notes)
-    return pipeline.run(counted, first_stage, tag, frozenset(absent))
+    return pipeline.run(counted, first_stage, tag, *missing_in(header))
 
 
 def _queries_of(queries: Sequence[Query], first_stage: Run, tail: str, notes: Notes) -> list[Query]:
@@ -235,10 +243,17 @@ def _missing_documents(pipeline: Pipeline, queries: Sequence[Query], first_stage
     return {doc_id for doc_id in doc_ids if doc_id not in pipeline.index}
 
 
+def _kept_queries(queries: Sequence[Query], first_stage: Run, absent: set[str]) -> list[str]:
+    """Return the queries that are not reranked and rank a document that the index lacks."""
+    others = set(first_stage) - {query.query_id for query in queries} if absent else ()
+    return sorted(query_id for query_id in others if any(row.doc_id in absent for row in first_stage[query_id]))
+
+
 def _header(
     pipeline: Pipeline, scorer: DocumentScorer, queries: Sequence[Query], first_stage: Run, absent: set[str]
 ) -> dict[str, object]:
     final, stop = pipeline.settings.final, pipeline.settings.stop
+    kept = _kept_queries(queries, first_stage, absent)
     mix = scorer.mix if isinstance(scorer, PassageDocumentScorer) else None
     return evidence_header(
         unit=scorer.unit,
@@ -250,7 +265,8 @@ def _header(
         options={
             "depth": final.depth,
             "block_queries": final.block_queries,
-            "missing": sorted(absent),
+            MISSING: sorted(absent),
+            **({} if not kept else {KEPT: kept}),
             **({} if stop is None else {STOPPED: pipeline.settings.aggregate.name}),
             **({} if mix is None else mix_header(mix)),
             **lineage_header(scorer),

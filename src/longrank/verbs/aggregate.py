@@ -12,7 +12,7 @@ from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
 from longrank.collections import read_run
 from longrank.errors import InputError
-from longrank.formats.evidence import check_complete, open_evidence
+from longrank.formats.evidence import check_complete, missing_in, open_evidence
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 
@@ -70,6 +70,7 @@ def aggregate(
     function = make_aggregator(aggregator, **options)
     records = mixed_again(header, records, mix, mix_method)
     stage = None if first_stage is None else read_run(first_stage, notes)
+    last, kept = missing_in(header)
     run = aggregate_run(
         counting_unread(records if stage is None else comparing_first_stage(records, stage, notes), notes),
         function,
@@ -78,7 +79,8 @@ def aggregate(
         normalize=normalize,
         tail=tail,
         tag=tag,
-        last=frozenset(header.get("missing", ())),
+        last=last,
+        kept=kept,
     )
     run.notes = notes
     return run

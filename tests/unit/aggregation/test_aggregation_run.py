@@ -67,6 +67,12 @@ def test_without_evidence_the_lacking_documents_still_come_last_below_unchanged_
     assert aggregated([], first_stage=FIRST, last=frozenset("abcde"))["q"] == FIRST["q"]
 
 
+def test_a_query_that_was_not_reranked_keeps_the_place_of_lacking_documents() -> None:
+    assert aggregated([], first_stage=FIRST, last=frozenset("ac"), kept=frozenset("q"))["q"] == FIRST["q"]
+    result = aggregated(TOP_TWO, first_stage=FIRST, last=frozenset("c"), kept=frozenset("q"))  # it was, elsewhere
+    assert order(result) == ["b", "a", "d", "e", "c"]
+
+
 def test_raw_interpolation_weighs_the_first_stage_by_alpha() -> None:
     result = scores(aggregated(TOP_TWO, alpha=0.25))
     assert result == {"a": pytest.approx(0.25 * 9 + 0.75 * 0.1), "b": pytest.approx(0.25 * 7 + 0.75 * 0.3)}

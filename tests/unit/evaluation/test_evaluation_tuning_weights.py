@@ -44,9 +44,9 @@ def drawn(seed: int = 1) -> tuple[Run, dict[str, list[Evidence]], dict[str, dict
     return Run("first", rows), said, qrels
 
 
-def write_evidence(path: Path, said: Mapping[str, Sequence[Evidence]], missing: Sequence[str] = ()) -> Path:
+def write_evidence(path: Path, said: Mapping[str, Sequence[Evidence]], *missing: Sequence[str]) -> Path:
     about: dict[str, Any] = {"unit": "logit", "scorer": "s", "collection": "c", "queries": "q", "candidates": "x"}
-    options = {"missing": list(missing)}
+    options = dict(zip(("missing", "kept"), map(list, missing), strict=False))
     with EvidenceWriter(path, evidence_header(n_queries=len(said), options=options, **about)) as writer:
         for query_id, some in said.items():
             writer.write_query(query_id, some)
@@ -54,9 +54,9 @@ def write_evidence(path: Path, said: Mapping[str, Sequence[Evidence]], missing: 
     return path
 
 
-def opened(folder: Path, said: Mapping[str, Sequence[Evidence]], first: Run, missing: Sequence[str] = ()) -> Reranked:
+def opened(folder: Path, said: Mapping[str, Sequence[Evidence]], first: Run, *missing: Sequence[str]) -> Reranked:
     write_run(first, folder / "first.run")
-    path = write_evidence(folder / "e", said, missing)
+    path = write_evidence(folder / "e", said, *missing)
     return open_reranked(folder / "first.run", [path], depth=None, notes=Notes())
 
 
@@ -110,6 +110,17 @@ def test_documents_that_the_index_lacked_stay_below_all_others(tmp_path: Path) -
     for setting, values in zip(table.settings, table.values, strict=True):
         run = reference(some, first, setting, formula, last=frozenset([gone]))
         assert values.tolist() == list(evaluate(qrels, run, ["AP"])["AP"].values())
+
+
+def test_a_query_that_was_not_reranked_keeps_the_place_of_documents_that_the_index_lacked(tmp_path: Path) -> None:
+    first, said, qrels = drawn()
+    gone, formula = first["q5"][0].doc_id, make_formula({"alpha": ALPHAS}, None, "none")
+    qrels["q5"] = {gone: 1}
+    some = {query_id: [one for one in of if one.doc_id != gone] for query_id, of in said.items()}
+    weighing = Weighing(opened(tmp_path, some, first, [gone], ["q5"]), qrels, formula, "AP")
+    table = weighing.table({"alpha": ALPHAS}, Notes())
+    assert table.values[:, table.query_ids.index("q5")].tolist() == [1.0] * len(ALPHAS)
+    assert next(iter(weighed_run(weighing, {"q5": {"alpha": 0.3}}))) == list(first["q5"])
 
 
 def test_the_run_gives_each_query_its_own_weights_as_aggregate_does(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import longrank
 from fakes import CountingScorer, documents, index_of, queries
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
@@ -216,6 +217,18 @@ def test_documents_that_the_index_lacks_are_refused_or_ranked_last(index: Index,
     new = rerank(pipeline, queries(2), run, tmp_path / "e", tag="t", keep_missing=True, notes=notes)
     assert new["q00"][-1].doc_id == "absent"
     assert notes["documents not in the index, ranked last"] == 1
+
+
+def test_a_query_without_text_keeps_the_place_of_a_document_that_the_index_lacks(index: Index, tmp_path: Path) -> None:
+    rows = list(first_stage(index, 3).rows())
+    lacking = [rows[0]._replace(query_id=f"q{n:02}", doc_id="absent", score=999.0) for n in (0, 1, 2)]
+    run = Run("bm25", [*lacking, *(row for row in rows if row.query_id != "q01"), rows[0]._replace(query_id="q01")])
+    pipeline, path = counting(index, "final.depth=1")[0], tmp_path / "e"  # only candidates that the index lacks
+    new = rerank(pipeline, queries(2), run, path, tag="t", keep_missing=True, notes=Notes())
+    assert [new[query_id][-1].doc_id for query_id in ("q00", "q01")] == ["absent", "absent"]
+    assert list(new["q02"]) == list(run["q02"])
+    same = longrank.aggregate(path, pipeline.settings.aggregate.name, first_stage=run, tag="t")
+    assert list(same.rows()) == list(new.rows())
 
 
 def test_a_document_that_the_index_lacks_is_refused_below_the_depth_too(index: Index, tmp_path: Path) -> None:

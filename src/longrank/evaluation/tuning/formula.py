@@ -114,6 +114,7 @@ class Formula:
             tail="keep",
             tag="longrank",
             last=reranked.last,
+            kept=reranked.kept,
         )
 
 

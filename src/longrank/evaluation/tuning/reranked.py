@@ -17,7 +17,7 @@ from longrank.aggregation.mixing import method_in, parts_in
 from longrank.collections import read_run
 from longrank.errors import InputError
 from longrank.evaluation.systems import place_of
-from longrank.formats.evidence import check_complete, open_evidence
+from longrank.formats.evidence import check_complete, missing_in, open_evidence
 from longrank.storage import stamp_of
 from longrank.types import Evidence, Notes, Run, is_frame
 
@@ -31,6 +31,7 @@ class Reranked:
         sources: evidence files in the state that was opened, evidence in memory and reranked runs, each of some of the
             queries.
         last: documents that the index lacked; they come after all others.
+        kept: queries that were not reranked: without evidence, they keep the place of such documents.
         scorers: fingerprints of the scorers of evidence files.
         parts: the mixed scorers of all sources, the main scorer first; empty if they differ or if there is no mix.
         mix_method: method of the mix of the first source.
@@ -39,6 +40,7 @@ class Reranked:
     first_stage: Run
     sources: tuple[_File | Run | tuple[Evidence, ...], ...]
     last: frozenset[str]
+    kept: frozenset[str] = frozenset()
     scorers: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
     mix_method: str = "minmax"
@@ -88,7 +90,8 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
         raise InputError("the rerank depth must be at least 1", got=depth)
     opened: list[_File | Run | tuple[Evidence, ...]] = []
     scorers: set[str] = set()
-    last: set[str] = set()
+    last: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
     mixes: list[tuple[tuple[str, ...], str]] = []
     for source in _separate(sources):
         if isinstance(source, tuple) or (isinstance(source, str | Path) and _is_evidence(Path(source))):
@@ -96,7 +99,7 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
             file = None if isinstance(source, tuple) else _File.at(Path(source))
             header, records = open_evidence(source)
             check_complete(header, source)
-            last.update(header.get("missing", ()))
+            last, kept = (known | new for known, new in zip((last, kept), missing_in(header), strict=True))
             scorers |= {header["scorer"]} if "scorer" in header else set()
             parts, records = parts_in(header, records)
             mixes.append((parts, method_in(header)))
@@ -107,7 +110,7 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
             opened.append(Run(run.tag, (row for query_id in run for row in run[query_id][:depth])))
     parts, method = mixes[0] if len({parts for parts, _ in mixes}) == 1 else ((), "minmax")
     first = read_run(first_stage, notes)
-    return Reranked(first, tuple(opened), frozenset(last), frozenset(scorers), parts, method)
+    return Reranked(first, tuple(opened), last, kept, frozenset(scorers), parts, method)
 
 
 def _separate(sources: Any) -> list[Any]:

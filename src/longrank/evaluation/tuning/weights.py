@@ -91,7 +91,12 @@ def collect(
         notes.add("queries without evidence, ranked as in the first stage", query_id, int(query_id not in parts_of))
     none = np.zeros((len(mixes), 0, formula.n_passages))
     return {
-        query_id: _scored(reranked.first_stage[query_id], parts_of.get(query_id, {}), none, reranked.last)
+        query_id: _scored(
+            reranked.first_stage[query_id],
+            parts_of.get(query_id, {}),
+            none,
+            reranked.last if query_id in parts_of or query_id not in reranked.kept else frozenset(),
+        )
         for query_id in reranked.first_stage
     }
 

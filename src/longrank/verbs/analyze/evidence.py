@@ -17,7 +17,7 @@ from longrank.collections import read_qrels, read_run
 from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
-from longrank.formats.evidence import check_complete, open_evidence
+from longrank.formats.evidence import check_complete, missing_in, open_evidence
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 
@@ -169,7 +169,8 @@ def _open(
     check_complete(header, evidence)
     if setup.first_stage is not None:
         records = comparing_first_stage(records, setup.first_stage, notes)
-    return replace(setup, last=frozenset(header.get("missing", ())), mix=mix_of(header)), records
+    last, kept = missing_in(header)
+    return replace(setup, last=last, kept=kept, mix=mix_of(header)), records
 
 
 def _swept(
