@@ -119,12 +119,16 @@ def _noticing_death(number: int) -> Iterator[None]:
     try:
         yield
     except (EOFError, OSError):
-        what = f"a worker process was killed at block {number}, perhaps for lack of memory"
-        raise _WorkerDied(f"{what}; use fewer --workers or smaller batches") from None
+        raise _WorkerDied(number) from None
 
 
 class _WorkerDied(LongRankError):
-    """A worker process ended without an answer."""
+    """A worker process ended without an answer to the block `number`."""
+
+    def __init__(self, number: int) -> None:
+        what = f"a worker process was killed at block {number}, perhaps for lack of memory"
+        super().__init__(f"{what}; use fewer --workers or smaller batches")
+        self.number = number
 
 
 def _check_ends(processes: Sequence[Any], died: _WorkerDied) -> None:
@@ -138,11 +142,11 @@ def _check_ends(processes: Sequence[Any], died: _WorkerDied) -> None:
         if process.sentinel in ended:
             process.join(5)  # its pipes close before it has an exit code
     if any(process.exitcode == 1 for process in processes):
-        block = str(died).partition(",")[0].replace("was killed", "ended with an error")
+        what = f"a worker process ended with an error at block {died.number}, which stands above"
         guard = (
             'a script that uses workers needs `if __name__ == "__main__":` before its calls, for each worker imports it'
         )
-        raise LongRankError(f"{block}, which stands above; {guard}") from None
+        raise LongRankError(f"{what}; {guard}") from None
 
 
 @contextmanager

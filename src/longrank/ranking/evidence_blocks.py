@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from longrank.errors import InputError
 from longrank.formats.evidence import EvidenceWriter
 from longrank.index import Index
+from longrank.index.languages import digest_of_queries
 from longrank.protocols import Candidate, DocumentScorer
-from longrank.types import Evidence, Query, Run, ScoredDoc
+from longrank.types import Evidence, Notes, Query, Run, ScoredDoc
 
 
 class Ranked(NamedTuple):
@@ -74,3 +76,23 @@ def collect_evidence(
 
 def _ranked(query: Query, first_stage: Run, depth: int, absent: set[str]) -> Ranked:
     return Ranked(query, [row for row in first_stage[query.query_id][:depth] if row.doc_id not in absent])
+
+
+def check_queries(
+    header: Mapping[str, Any], index: Index, *known: Iterable[Query], refused: bool = False, notes: Notes
+) -> None:
+    """Note evidence of other queries, as when the text of a query has changed since; or refuse it.
+
+    Args:
+        header: of the evidence; one without queries tells nothing.
+        index: an index of several languages adds the queries' languages to their digest.
+        known: the queries that the evidence may be of, in its order.
+        refused: raise an error instead of the note.
+        notes: gets the note.
+    """
+    if "queries" not in header or header["queries"] in (digest_of_queries(some, index.options) for some in known):
+        return
+    if refused:
+        fix = "give the queries, and the `field`, that the run was reranked with"
+        raise InputError("the evidence is of other queries", about=("evidence", "queries"), fix=fix)
+    notes.say("the evidence is of other queries, or of more than these: they are matched by their ids")

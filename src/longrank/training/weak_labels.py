@@ -23,7 +23,7 @@ from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.formats.folds import read_folds
 from longrank.index import Index
-from longrank.index.languages import digest_of_queries
+from longrank.ranking.evidence_blocks import check_queries
 from longrank.storage import read_header
 from longrank.training.passage_data.examples import Example, group
 from longrank.types import Evidence, Notes, Qrels, Query, Run
@@ -115,8 +115,7 @@ def _noting_others(
         read[document.query_id] = queries.get(document.query_id)
         yield document
     known = [query for query in read.values() if query is not None]
-    if read_header(path).get("queries") != digest_of_queries(known, index.options):
-        notes.say("the evidence is of other queries, or of more than these: they are matched by their ids")
+    check_queries(read_header(path), index, known, notes=notes)
 
 
 def weak_labels(

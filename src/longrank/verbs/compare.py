@@ -18,7 +18,7 @@ from longrank.index import Index
 from longrank.index.languages import digest_of_queries
 from longrank.networks.model_files import find_model
 from longrank.ranking.comparing import by_lists, by_pairs, windows
-from longrank.ranking.evidence_blocks import Block, collect_evidence
+from longrank.ranking.evidence_blocks import Block, check_queries, collect_evidence
 from longrank.storage import digest_of
 from longrank.types import Evidence, Notes, Query, Run
 from longrank.verbs.naming import naming_files
@@ -193,29 +193,10 @@ def _evidence_of(
         if document.doc_id in wanted.get(document.query_id, ()):
             known.setdefault(document.query_id, {})[document.doc_id] = document
     found = [queries[query_id] for query_id in query_ids if query_id in queries]
-    _check_queries(header, found, list(queries.values()), index, notes)
+    # the languages of the queries, which an index of several languages adds to their digest, are not known here
+    told = len(found) == header.get("n_queries") and not index.options.analyzer_field
+    check_queries(header, index, found, queries.values(), refused=told, notes=notes)
     return header, known
-
-
-def _check_queries(
-    header: Mapping[str, Any], queries: Sequence[Query], given: Sequence[Query], index: Index, notes: Notes
-) -> None:
-    """Refuse evidence of other queries under the same ids; note it where the header cannot tell.
-
-    Args:
-        header: of the evidence.
-        queries: those whose documents the evidence has, in its order.
-        given: all queries.
-        index: an index of several languages adds the queries' languages to their digest, and these are not known here.
-        notes: see above.
-    """
-    known = (digest_of_queries(some, index.options) for some in (queries, given))
-    if "queries" not in header or header["queries"] in known:
-        return
-    if len(queries) == header.get("n_queries") and not index.options.analyzer_field:
-        fix = "give the queries, and the `field`, that the run was reranked with"
-        raise InputError("the evidence is of other queries", about=("evidence", "queries"), fix=fix)
-    notes.say("the evidence is of other queries, or of more than these: they are matched by their ids")
 
 
 def _with_parts(documents: Iterable[Evidence], named: bool) -> Iterator[Evidence]:
