@@ -75,7 +75,7 @@ def test_modules_that_are_not_converted_are_named(tmp_path: Path) -> None:
     assert not (tmp_path / "new" / "modules.json").exists()
 
 
-def test_the_network_of_an_older_model_lies_in_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_the_network_of_an_older_model_lies_in_a_folder_of_its_own(tmp_path: Path, own_cache: Path) -> None:
     folder = save_encoder(tmp_path / "published")
     expected = BiEncoder(find_model(str(folder))).score([task(QUERY, PASSAGES)])
     network, modules = folder / "0_Transformer", json.loads((folder / "modules.json").read_text())
@@ -90,6 +90,9 @@ def test_the_network_of_an_older_model_lies_in_a_folder_of_its_own(tmp_path: Pat
         longrank.convert(source, tmp_path / name, head="encoder")
         found = BiEncoder(find_model(str(tmp_path / name))).score([task(QUERY, PASSAGES)])
         np.testing.assert_array_equal(found[0].scores, expected[0].scores)
+    first = converted(str(folder), Notes())
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "the north "}}))
+    assert converted(str(folder), Notes()) != first
 
 
 def test_modules_of_a_base_model_and_unknown_modules_are_named(tmp_path: Path) -> None:
