@@ -12,7 +12,7 @@ from longrank.index import Index
 from longrank.index.sparse import SparseDocument, SparseVectors, stored_sparse, write_sparse
 from longrank.index.vector_folders import VectorsKey
 from longrank.index.vectors import DocumentVectors, PassageVectors, stored_vectors, write_vectors
-from longrank.types import Float32s, Passage, Query, Segmentation
+from longrank.types import Float32s, Notes, Passage, Query, Segmentation
 
 KEY = VectorsKey("bi-encoder tiny options", "words")
 H = 16
@@ -60,7 +60,7 @@ def store_sparse(index: Index, seed: int, name: str = "tiny-words") -> SparseVec
     return stored_sparse(index, name)
 
 
-def encode(query: Query) -> Float32s:
+def encode(query: Query, notes: Notes | None = None) -> Float32s:
     """A unit vector that depends on the text alone."""
     rng = np.random.default_rng(list(query.text.encode()))
     return unit(rng.normal(size=(1, H)))[0]

@@ -86,3 +86,39 @@ def test_an_index_that_goes_on_changing_gets_no_marks(show: Show, changing: tupl
     page.wait_for_selector("text=The index is changing, so no passages are marked.")
     assert OLD.text.strip() in page.locator(".text").inner_text()
     assert page.locator(".text mark, .text .heat").count() == 0
+
+
+def without_digest(page: Any) -> None:
+    """Let the answers have no digest, as those of a store."""
+
+    def answer(route: Any) -> None:
+        response = route.fetch()
+        values = response.json()
+        (values["index"] if isinstance(values.get("index"), dict) else values)["digest"] = None
+        route.fulfill(response=response, json=values)
+
+    for address in ("**/info", "**/search", "**/document?*"):
+        page.route(address, answer)
+
+
+def test_a_store_which_has_no_digest_is_searched_again(show: Show, changing: tuple[Any, str]) -> None:
+    engine, url = changing
+    page = show(f"{url}#search?q=fox&p=lexical&k=10", prepare=without_digest)
+    page.wait_for_selector(".card[data-doc=other]")
+    replace(engine)
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.locator(".card[data-doc=other]").wait_for(state="detached")
+    page.wait_for_selector(".card[data-doc=d]")
+
+
+def test_a_stores_document_is_marked_if_the_passages_are_of_its_text(show: Show, changing: tuple[Any, str]) -> None:
+    engine, url = changing
+    page = show(f"{url}#search?q=fox&p=lexical&k=10", prepare=without_digest)
+    page.locator(".card[data-doc=d] h3 a").click()
+    assert marked(page) == ["fox"]
+    page.go_back()
+    page.wait_for_selector(".card[data-doc=d]")
+    replace(engine)
+    page.locator(".card[data-doc=d] h3 a").click()
+    page.get_by_text("no passages are marked").wait_for()
+    assert page.locator(".text mark").count() == 0

@@ -153,3 +153,16 @@ def test_filters_fit_a_phone_and_touch(show: Show, filtering: str) -> None:
         "all => all.filter((one) => one.checkVisibility()).map((one) => one.offsetHeight)"
     )
     assert min(heights) >= 44
+
+
+def test_a_value_is_removed_from_a_filter_that_has_other_conditions_too(show: Show, filtering: str) -> None:
+    other = {"year": {"$gte": 2000}}
+    page = show(f"{filtering}#search?q=fox&p=lexical&k=10&facet=lang&filter={quote(json.dumps(other))}")
+    page.wait_for_selector(".facet")
+    value(page, "lang de, 2 documents").click()
+    page.wait_for_function("() => document.querySelectorAll('.card').length === 2")
+    assert json.loads(unquote(page.url).split("filter=")[1].split("&")[0]) == {"$and": [other, {"lang": "de"}]}
+    pressed = page.locator("#facets [aria-pressed=true]")
+    pressed.click()
+    page.wait_for_function("() => document.querySelectorAll('.card').length === 6")
+    assert json.loads(unquote(page.url).split("filter=")[1].split("&")[0]) == other

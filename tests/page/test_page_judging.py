@@ -225,3 +225,40 @@ def test_the_view_is_accessible_in_both_themes_and_at_all_widths(show: Show, jud
     assert len(controls) > 8
     assert [node for node in controls if not node.get("name", {}).get("value", "").strip()] == []
     assert page.locator("h1:visible").count() == 1
+
+
+HELD = """(element, key) => {
+  const press = (repeat) => element.dispatchEvent(new KeyboardEvent("keydown", { key, repeat, bubbles: true }));
+  [false, true, true, true].forEach(press);
+}"""
+
+REPEATED = """(element, key) => {
+  element.dispatchEvent(new KeyboardEvent("keydown", { key, repeat: true, bubbles: true }));
+}"""
+
+
+def test_a_held_key_grades_one_document_and_undoes_one_grade(show: Show, judged: Judged) -> None:
+    url, qrels = judged
+    page = labelling(show, url)
+    page.locator(".label-document h2").evaluate(HELD, "2")
+    progress(page, "1 of")
+    page.wait_for_timeout(300)
+    assert [row.split()[3] for row in rows(qrels)] == ["2"]
+    page.locator(".label-document h2").evaluate(HELD, "1")
+    progress(page, "2 of")
+    page.locator(".label-document h2").evaluate(HELD, "u")
+    progress(page, "1 of")
+    page.wait_for_timeout(300)
+    assert [row.split()[3] for row in rows(qrels)] == ["2"]
+
+
+def test_a_held_key_grades_one_result(show: Show, judged: Judged) -> None:
+    url, qrels = judged
+    page = show(f"{url}#search?q=fox&p=lexical")
+    page.wait_for_selector(".grades")
+    first, second = (page.locator(".card h3 a").nth(n) for n in (0, 1))
+    first.evaluate(HELD, "3")
+    page.wait_for_function("() => document.activeElement === document.querySelectorAll('.card h3 a')[1]")
+    second.evaluate(REPEATED, "3")
+    page.wait_for_timeout(300)
+    assert len(rows(qrels)) == 1

@@ -59,7 +59,7 @@ class SparseModel:
     """
 
     def __init__(self, model: Model, notes: Notes) -> None:
-        self.model, self._notes = model, notes
+        self.model = model
         with loading(model):
             self._network = _load(model, choose_device("auto"))
             reader = reader_of(self._network, "document")
@@ -94,7 +94,7 @@ class SparseModel:
             raise LongRankError(f"a sparse weight of passage {place} is not finite")
         return SparseRows(lengths, terms, weights, truncated)
 
-    def query_weights(self, query: Query) -> tuple[NDArray[np.int32], Float32s]:
+    def query_weights(self, query: Query, notes: Notes) -> tuple[NDArray[np.int32], Float32s]:
         """Return the terms of a query, ascending, and their weights; a query cut at the model's limit is counted.
 
         Raises:
@@ -106,7 +106,7 @@ class SparseModel:
         text = prompts_of(self._network).query + query.text
         ids = reader.tokenizer(text, truncation=False, add_special_tokens=network, verbose=False)["input_ids"]
         if len(ids) > limit:
-            self._notes.add(f"queries cut at the model's {limit} tokens", f"query {query.query_id}")
+            notes.add(f"queries cut at the model's {limit} tokens", f"query {query.query_id}")
         row = self._network.encode_query([query.text], convert_to_sparse_tensor=False, show_progress_bar=False)
         weights = row[0].float().cpu().numpy()
         if not np.isfinite(weights).all():

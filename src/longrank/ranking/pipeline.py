@@ -144,6 +144,22 @@ def filtered(pipeline: Pipeline, filter: Filter | None) -> Pipeline:
     return replace(pipeline, retriever=masked(pipeline.retriever, pipeline.index.mask(filter)))
 
 
+def noting(pipeline: Pipeline, notes: Notes) -> Pipeline:
+    """Return an open pipeline whose first stage keeps its remarks on queries in `notes`.
+
+    An open pipeline serves many calls: remarks belong to the call, not to the notes that it was opened with.
+    """
+    noted = getattr(pipeline.retriever, "noting", None)
+    return pipeline if noted is None else replace(pipeline, retriever=noted(notes))
+
+
+def note_cut_queries(pipeline: Pipeline, queries: Iterable[Query], notes: Notes) -> None:
+    """Count the queries that an open pipeline's scorer cuts; the scorer itself counts them where it was opened."""
+    for query in queries:
+        cut = pipeline.scorer is not None and pipeline.scorer.cuts_query(query.text)
+        notes.add("queries cut at the scorer's limit", f"query {query.query_id}", int(cut))
+
+
 def _reopened(pipeline: Pipeline, index: Index, assignments: Assignments) -> Pipeline:
     """Return an open pipeline with other settings of its section ``final``.
 

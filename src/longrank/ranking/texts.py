@@ -75,6 +75,7 @@ class Reranker:
         notes: Notes | None = None,
     ) -> None:
         self.notes = Notes() if notes is None else notes
+        self._shares = isinstance(pipeline, Pipeline)  # its scorer has notes of its own
         self._statistics = None if index is None else Index.open(index)
         if isinstance(pipeline, Pipeline):
             if model is not None or index is not None or assignments:
@@ -132,6 +133,7 @@ class Reranker:
         check_at_least("passages", passages, 0)
         by = Deadline(deadline) if isinstance(deadline, float | int) else deadline
         prepared = self.prepare(query, documents, limits or TextLimits())
+        self._note_cut(prepared)
         if by is not None:
             timed, partial = self._rank_by(prepared, by, k=k, passages=passages)
             return Results(query, timed, self.notes, partial)
@@ -172,12 +174,19 @@ class Reranker:
                 raise InputError("predict takes (query, text) pairs", got=pair)
             places.setdefault(pair[0], []).append(n)
         prepared = [self.prepare(query, [items[n][1] for n in ns], TextLimits()) for query, ns in places.items()]
+        for texts in prepared:
+            self._note_cut(texts)
         scored = iter(self.scorer.scorer.score([task for texts in prepared for task in texts.block.tasks]))
         scores: Float32s = np.empty(len(items), np.float32)
         for ns, texts in zip(places.values(), prepared, strict=True):
             evidence = self.scorer.finish(texts.block, list(islice(scored, len(ns))))
             scores[ns] = [self.aggregator(document) for document in evidence]
         return scores[0] if single else scores
+
+    def _note_cut(self, prepared: PreparedTexts) -> None:
+        """Count a query that an open pipeline's scorer cuts; else the scorer itself counts it here."""
+        cut = self._shares and self.scorer.cuts_query(prepared.query.text)
+        self.notes.add("queries cut at the scorer's limit", count=int(cut))
 
     def prepare(self, query: str, documents: Iterable[str | Document], limits: TextLimits) -> PreparedTexts:
         """Split documents into passages, and select the passages to score. The pipeline's scorer is not called.

@@ -17,7 +17,7 @@ from longrank.retrieval.passage_search import NOTHING, PassageSearch
 from longrank.retrieval.searcher import Hits
 from longrank.types import Float32s, Notes, Query
 
-Encode = Callable[[Query], Float32s]
+Encode = Callable[[Query, Notes], Float32s]
 """Query -> unit vector, float32[H]."""
 
 NO_TEXT = "queries without text, not encoded"
@@ -62,7 +62,7 @@ class Dense(PassageSearch):
             self.notes.add(NO_TEXT, query.query_id)
             return NOTHING
         with self._lock:
-            vector = self._encode(query)
+            vector = self._encode(query, self.notes)
         if self.graph is not None and self._mask is None:
             hits = self.graph.best_documents(vector, self.index.id_ranks, k)
             if len(hits.numbers) < min(k, len(self.index)):
@@ -118,11 +118,19 @@ def open_encoder(stored: PassageVectors, model: str | None, notes: Notes) -> Enc
         raise InputError("the vectors do not name their model", path=stored.path, fix="name its folder: --set model=")
     from longrank.scoring import make_scorer
 
-    encoder: Any = make_scorer("bi-encoder", index=None, model=name, notes=notes)
+    loading = Notes()  # the encoder's own: each search has other notes
+    encoder: Any = make_scorer("bi-encoder", index=None, model=name, notes=loading)
+    notes.merge(loading)
     if not stored.encoder.startswith(f"bi-encoder {encoder.model.fingerprint} "):
         fix = "name the model of the vectors, or store vectors again"
         raise VectorsDoNotFit("the vectors are of another model", path=stored.path, got=name, fix=fix)
     if encoder.dimension != stored.dimension:
         raise IntegrityError(f"{stored.path}: dimension {stored.dimension}, the model has {encoder.dimension}")
-    encode: Encode = encoder.query_vector
+
+    def encode(query: Query, notes: Notes) -> Float32s:
+        if encoder.cuts_query(query.text):
+            notes.add(f"queries cut at the encoder's {encoder.max_tokens} tokens", f"query {query.query_id}")
+        vector: Float32s = encoder.query_vector(query)
+        return vector
+
     return encode

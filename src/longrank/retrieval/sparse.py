@@ -18,7 +18,7 @@ from longrank.retrieval.passage_search import NOTHING, PassageSearch
 from longrank.retrieval.searcher import Hits
 from longrank.types import Float32s, Notes, Query
 
-SparseEncode = Callable[[Query], tuple[NDArray[np.int32], Float32s]]
+SparseEncode = Callable[[Query, Notes], tuple[NDArray[np.int32], Float32s]]
 """Query -> terms, int32[w], ascending, and weights, float32[w]."""
 
 NO_WEIGHTS = "queries without a weight, not searched"
@@ -59,7 +59,7 @@ class Sparse(PassageSearch):
 
     def _search(self, query: Query, k: int) -> Hits:
         with self._lock:
-            terms, weights = self._encode(query) if query.text.strip() else _NO_TERMS
+            terms, weights = self._encode(query, self.notes) if query.text.strip() else _NO_TERMS
         if not len(terms):
             self.notes.add(NO_WEIGHTS, query.query_id)
             return NOTHING

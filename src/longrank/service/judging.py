@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from longrank.collections.queries import read_queries
@@ -83,7 +83,13 @@ class Judging:
         return None if query_id is None else self._topics.get(query_id)  # another thread may have read the file again
 
     def grades(self, query_id: str) -> dict[str, int]:
-        """Return the grades of a query: doc_id -> grade; negative grades mean "not judged"."""
+        """Return the grades of a query: doc_id -> grade; negative grades mean "not judged".
+
+        Grades that another program has written are among them, unless it has made the file wrong.
+        """
+        if stamp_of(self._path) != self._stamp:
+            with self._one_writer, suppress(InputError):
+                self._read_again()
         return {doc_id: grade for doc_id, grade in self._grades.get(query_id, {}).items() if grade >= 0}
 
     def judge(self, query_id: str, doc_id: str, grade: int | None) -> None:

@@ -21,7 +21,7 @@ from longrank.ranking.from_store import shown_fields
 from longrank.ranking.highlights import Sentences, sentences_of
 from longrank.ranking.one_query import RankedQuery, retrieved
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
-from longrank.ranking.pipeline import Pipeline, filtered
+from longrank.ranking.pipeline import Pipeline, filtered, note_cut_queries, noting
 from longrank.ranking.promising import counts_of
 from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal, not_ready
@@ -121,13 +121,17 @@ async def search_index(
     if bound is None:
         return SearchAnswer(served, [], {}, notes.lines(), time.monotonic() - began)
     (topic,) = in_language([Query("q", readable(query))], selection.lang, bound.index.options, notes)
+    own = Notes()  # models of an index are loaded once, with other notes
+    if served.pipeline is not None:
+        bound = noting(bound, own)
+        await asyncio.to_thread(note_cut_queries, bound, [topic], own)
     restricted, counts = bound, Facets()
     if served.pipeline is not None and selection != NO_SELECTION:
         restricted, counts = await service.scheduler.run(lambda: _selected(bound, topic, selection), deadline=deadline)
     answer = await _found(service, served, restricted, topic, k=k, passages=passages, deadline=deadline, by=by)
     show = selection.show if served.pipeline is not None else shown_fields(bound.index, selection.show, Notes())
     results = await asyncio.to_thread(with_metadata, answer.results, bound.index, show)
-    seconds, warnings = time.monotonic() - began, [*notes.lines(), *answer.warnings]
+    seconds, warnings = time.monotonic() - began, [*notes.lines(), *own.copy(places=False).lines(), *answer.warnings]
     return replace(answer, results=results, warnings=warnings, facets=counts, seconds=seconds, index=bound.index)
 
 

@@ -14,7 +14,7 @@ from longrank.index.languages import in_language
 from longrank.ranking.fields import check_fields, with_metadata
 from longrank.ranking.found import Result
 from longrank.ranking.from_store import pipeline_of_candidates, shown_fields
-from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
+from longrank.ranking.pipeline import Pipeline, filtered, note_cut_queries, noting, open_pipeline
 from longrank.ranking.results import Results
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings, default_pipeline, load_pipeline
 from longrank.ranking.timed import Deadline, check_deadline
@@ -102,6 +102,9 @@ def search(
         check_fields(opened.index, show or ())
     bound = filtered(opened, condition)
     (topic,) = in_language([Query("q", readable(query))], lang, opened.index.options, notes)
+    if isinstance(pipeline, Pipeline):
+        bound = noting(bound, notes)
+        note_cut_queries(bound, [topic], notes)
     results, partial = search_within(bound, topic, deadline, k=k, passages=passages, notes=notes)
     return Results(query, with_metadata(results, opened.index, show), notes, partial)
 

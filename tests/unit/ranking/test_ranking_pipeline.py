@@ -357,3 +357,22 @@ def test_maxp_pools_the_logit_of_the_relevant_class(index: Index, tmp_path: Path
     pipeline = open_pipeline(index, "maxp", model=str(folder), notes=Notes())
     assert pipeline.scorer is not None
     assert pipeline.scorer.unit == "logit"
+
+
+def test_remarks_on_queries_belong_to_the_call_of_an_open_pipeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = longrank.Index.build([("d", "a fox"), ("e", "the moon")], tmp_path / "index")
+    pipeline = longrank.open_pipeline(index, "lexical")
+    monkeypatch.setattr(PassageDocumentScorer, "cuts_query", lambda self, query: "moon" in query)
+    reranker, run = longrank.Reranker(pipeline), longrank.retrieve(index, {"1": "fox", "2": "moon"})
+    cut = "queries cut at the scorer's limit: 1"
+    for _ in range(2):
+        lines = [longrank.search(index, query, pipeline=pipeline).notes.lines() for query in ("the of", "fox", "moon")]
+        assert lines == [["queries without terms after analysis: 1 (first: q)"], [], [f"{cut} (first: query q)"]]
+        reranked = longrank.rerank(index, {"1": "fox", "2": "moon"}, run, pipeline=pipeline)
+        assert reranked.notes.lines() == [f"{cut} (first: query 2)"]
+    assert reranker.rank("fox", ["a fox"]).notes.lines() == []
+    assert reranker.rank("moon", ["a fox"]).notes.lines() == [cut]
+    reranker.predict([("moon", "a fox"), ("fox", "a fox")])
+    assert reranker.notes.lines() == ["queries cut at the scorer's limit: 2"]

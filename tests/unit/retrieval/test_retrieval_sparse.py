@@ -83,7 +83,7 @@ def test_an_inference_free_model_looks_the_query_up(models: dict[str, Path], tmp
     for query in QUERIES:
         found = {row.doc_id: row.score for row in sparse.retrieve(query, 100)}
         assert dict(naive(made, models["inference-free"], query)) == pytest.approx(found, rel=1e-4)
-    terms, _ = SparseModel(find_model(str(models["inference-free"])), Notes()).query_weights(QUERIES[0])
+    terms, _ = SparseModel(find_model(str(models["inference-free"])), Notes()).query_weights(QUERIES[0], Notes())
     assert len(terms) == 2
 
 

@@ -13,6 +13,7 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from longrank.cli.main import main
 from longrank.index import Index
+from longrank.ranking.passages import PassageDocumentScorer
 from longrank.service.engine import Engine, PipelineChoice
 from longrank.service.rerank import Service
 from longrank.types import Notes
@@ -114,3 +115,18 @@ def test_a_search_takes_a_language(tmp_path: Path, pipeline: str, capsys: pytest
     polish = asked(engine, {"query": "running", "lang": "pl"}).json
     assert polish["warnings"] == ["'pl' has no analyzer: queries are read as plain words"]
     assert "unknown language" in str(asked(engine, {"query": "running", "lang": "klingon"}).json)
+
+
+@pytest.mark.parametrize("pipeline", ["lexical", "bm25"])
+def test_a_search_says_what_is_remarked_on_its_query_and_on_no_other(engine: Engine, pipeline: str) -> None:
+    remark = "queries without terms after analysis: 1"
+    assert [
+        asked(engine, {"query": query, "pipeline": pipeline}).json["warnings"] for query in ("the of", "fox", "the of")
+    ] == [[remark], [], [remark]]
+
+
+def test_a_search_says_that_the_scorer_cuts_the_query(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PassageDocumentScorer, "cuts_query", lambda self, query: "moon" in query)
+    warnings = [asked(engine, {"query": query, "deadline": 9}).json["warnings"] for query in ("fox", "fox moon")]
+    assert warnings == [[], ["queries cut at the scorer's limit: 1"]]
+    assert asked(engine, {"query": "fox moon", "pipeline": "bm25"}).json["warnings"] == []

@@ -252,9 +252,11 @@ def test_grades_that_another_program_writes_stay(judging: Judging, files: tuple[
     judging.judge("1", "d", 3)
     with files[0].open("a") as stream:
         stream.write("7 0 x 2\n")
+    assert judging.grades("7") == {"x": 2}
     judging.judge("1", "e", 0)
     assert files[0].read_text() == "1 0 d 3\n7 0 x 2\n1 0 e 0\n"
     files[0].write_text("1 0 d\n")
+    assert judging.grades("7") == {"x": 2}
     with pytest.raises(InputError, match="3 columns instead of 4"):
         judging.judge("1", "f", 1)
     assert files[0].read_text() == "1 0 d\n"

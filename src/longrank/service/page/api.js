@@ -60,9 +60,10 @@ const answers = new Map(); // of searches, for the back button
 
 /**
  * Search with a pipeline; filter: JSON text, "" for none; facets: fields that are counted and shown.
- * digest: of the index now; null: the server is asked. An answer from another state of the index is not used again.
+ * digest: of the index now; undefined: the server is asked. An answer from another state of the index is not used again.
+ * A store has no digest, null: its answers are used again only where the caller gives null, and checks them.
  */
-export async function search({ query, pipeline, k, filter = "", facets = [] }, signal, digest = null) {
+export async function search({ query, pipeline, k, filter = "", facets = [] }, signal, digest) {
   const body = { query, pipeline, k, passages: PASSAGES, deadline: SECONDS };
   if (filter) body.filter = requested(filter);
   if (facets.length) Object.assign(body, { facets, show: facets });
@@ -70,8 +71,9 @@ export async function search({ query, pipeline, k, filter = "", facets = [] }, s
   const known = answers.get(key);
   if (known) {
     const { digest: before } = await known;
-    const now = digest ?? (await digestNow(before, signal));
-    if (before !== now && answers.get(key) === known) answers.delete(key);
+    const now = digest === undefined ? await digestNow(before, signal) : digest;
+    const fits = before === now && (now !== null || digest === null);
+    if (!fits && answers.get(key) === known) answers.delete(key);
   }
   if (!answers.has(key)) {
     const answer = ask("search", body, signal);

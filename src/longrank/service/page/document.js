@@ -4,7 +4,7 @@ import { byId, h, isModified } from "./dom.js";
 import { ask, search } from "./api.js";
 import { figures } from "./card.js";
 import { copyButton } from "./command.js";
-import { lengthOf } from "./codepoints.js";
+import { lengthOf, unitsOf } from "./codepoints.js";
 import { scaleOf } from "./heat.js";
 import { heatText } from "./heattext.js";
 import { legend } from "./legend.js";
@@ -54,8 +54,9 @@ export function openDocuments() {
  */
 export async function fromSearch(state) {
   const [{ doc_id: id, title, text, digest }, answer] = await sameState(state);
-  const fits = answer?.digest === digest;
-  const result = (fits && answer.results.find((item) => item.doc_id === state.id)) || null;
+  const found = answer?.results.find((item) => item.doc_id === state.id);
+  const fits = answer?.digest === digest && (digest !== null || !found || isOf(found, text));
+  const result = (fits && found) || null;
   const warnings = [...(answer?.warnings ?? []), ...(answer && !fits ? [CHANGING] : [])];
   return {
     id, title: title || id, text, result, unit: answer?.unit, warnings,
@@ -65,6 +66,12 @@ export async function fromSearch(state) {
     scores: result ? scoresOf(result, answer.unit) : [],
     href: (at) => documentHash(state, id, state.pipeline, at),
   };
+}
+
+/** Tell whether a result is of this text, of a store, which has no digest. */
+function isOf({ n_characters: length, passages }, text) {
+  const at = unitsOf(text);
+  return length === lengthOf(text) && passages.every((item) => item.text === text.slice(at(item.start), at(item.end)));
 }
 
 const TRIES = 2;

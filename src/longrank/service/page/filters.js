@@ -2,12 +2,18 @@
 
 import { read, written } from "./json.js";
 
+/** Return the parts of a filter as JSON text that must all hold: those of `$and`, or the filter itself. */
+function partsOf(text) {
+  const filter = parsed(text);
+  const several = filter !== null && Object.keys(filter).join() === "$and" && Array.isArray(filter.$and);
+  return several ? filter.$and : [filter];
+}
+
 /** Return the conditions [field, value] of a filter as JSON text; null if it is another filter, "" has none. */
 export function conditionsOf(text) {
   if (!text) return [];
-  const filter = parsed(text);
-  const parts = filter !== null && Object.keys(filter).join() === "$and" ? filter.$and : [filter];
-  const simple = Array.isArray(parts) && parts.every((part) => isObject(part) && Object.entries(part).every(isSimple));
+  const parts = partsOf(text);
+  const simple = parts.every((part) => isObject(part) && Object.entries(part).every(isSimple));
   return simple ? parts.flatMap((part) => Object.entries(part)) : null;
 }
 
@@ -21,15 +27,21 @@ export function filterOf(conditions) {
 export function narrowed(text, field, value) {
   const conditions = conditionsOf(text);
   if (conditions) return filterOf([...conditions, [field, value]]);
-  return written({ $and: [parsed(text), { [field]: value }] });
+  return written({ $and: [...partsOf(text), { [field]: value }] });
 }
 
-/** Return the filter without its nth condition. */
-export const widened = (text, n) => filterOf(conditionsOf(text).toSpliced(n, 1));
+/** Return the filter without its nth condition; of a filter with other conditions, too, without its nth part. */
+export function widened(text, n) {
+  const conditions = conditionsOf(text);
+  if (conditions) return filterOf(conditions.toSpliced(n, 1));
+  const parts = partsOf(text).toSpliced(n, 1);
+  return written(parts.length === 1 ? parts[0] : { $and: parts });
+}
 
-/** Return the place of a condition in the filter; -1: it has none. Equal numbers may be a number and a BigInt. */
+/** Return the place of a condition in the filter, for `widened`; -1: it has none. Equal numbers may be a number and a BigInt. */
 export function placeOf(text, field, value) {
-  return (conditionsOf(text) ?? []).findIndex((condition) => written(condition) === written([field, value]));
+  const conditions = conditionsOf(text) ?? partsOf(text).map((part) => Object.entries(part ?? {}).flat());
+  return conditions.findIndex((condition) => written(condition) === written([field, value]));
 }
 
 /** Return a filter as a request has it; text that is not JSON stays text, and the server refuses it. */

@@ -84,6 +84,7 @@ async function onKey(event) {
   const card = event.target.closest(".card");
   const grade = gradeOf(event);
   const cards = cardsIn(byId("columns")).filter((item) => item.closest(".column") === card?.closest(".column"));
+  if (event.repeat && card && (grade !== null || event.key === "u")) return event.preventDefault(); // a held key is one press
   const go = (by) => cards[cards.indexOf(card) + by]?.querySelector("h3 a").focus();
   if (card && grade !== null) {
     event.preventDefault();

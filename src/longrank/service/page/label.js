@@ -154,6 +154,7 @@ async function keep(number, grade) {
 function onKey(event) {
   const grade = gradeOf(event);
   if (!pool || isModified(event) || event.target.matches("input, textarea, select")) return;
+  if (event.repeat && (grade !== null || event.key === "u")) return event.preventDefault(); // a held key is one press
   if (grade !== null && pool.documents.length) give(grade);
   else if (event.key === "n") step(1);
   else if (event.key === "p") step(-1);
