@@ -268,6 +268,17 @@ def test_a_heat_map_per_pair_of_axes_and_a_line_for_one(folder: Path) -> None:
     assert sum(name.startswith("heatmap-") for name in contents()) == 6
 
 
+def test_files_of_the_user_in_the_folder_of_a_result_stay(folder: Path) -> None:
+    assert tune() == 0
+    (Path("out") / "heatmap.svg").write_text("a plot of ours")
+    (Path("out") / "heatmap-all-queries.png").write_text("a plot that was kept")
+    (Path("out") / "heatmaps-old").mkdir()
+    assert tune("--protocol", "folds", "--folds", "folds.json") == 0
+    assert (Path("out") / "heatmap-all-queries.png").read_text() == "a plot that was kept"
+    assert (Path("out") / "heatmaps-old").is_dir()
+    assert (Path("out") / "tuning.json").exists()
+
+
 def test_without_the_extra_the_missing_heat_map_is_said(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -64,7 +64,7 @@ def _sync(sources: list[str], output: Path, workers: int) -> Changes:
     notes = Notes()
     with console.progress("indexing", None, "documents") as advance:
         changes = sync(sources, output, notes=notes, progress=advance, workers=workers)
-    if any(changes[:3]):
+    if any(changes):
         console.show_notes(notes)
     return changes
 
@@ -75,7 +75,7 @@ def _sync_again(sources: list[str], output: Path, workers: int, vectors: str | N
 
     try:
         changes = _sync(sources, output, workers)
-        if any(changes[:3]):
+        if any(changes):
             _store(output, vectors, passages)
             _print(changes, output)
     except InputError as error:

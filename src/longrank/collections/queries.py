@@ -19,7 +19,7 @@ from longrank.types import Notes, Query, id_of
 
 _HERE = Path("queries")  # the place that messages name for values in memory
 _IDS = ("qid", "query_id", "_id", "id")
-_TEXTS = ("text", "query", "title")
+_TEXTS = ("query", "text", "title")  # rows of documents found have a text, too: that of the document
 _FIX = "queries are a file, a collection, irds:ID, texts, id -> text, Query values, (id, text) pairs or a table"
 
 

@@ -108,6 +108,11 @@ class IndexWriter:
         for other, number, _ in old:
             other.dead[number] = True
         self._parts.append(part)
+        if known.expansions:
+            what = (
+                "documents added to an index of predicted queries, without any: build the index again to give them some"
+            )
+            self.notes.add(what, part.documents.sorted_ids[0].decode(), part.n_living)
         return len(old)
 
     def delete(self, doc_ids: Iterable[str], *, missing: str = "error") -> int:

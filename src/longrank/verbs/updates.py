@@ -183,18 +183,12 @@ def _updated(
 def _to_read(
     sources: Sources, changes: Changes, now: dict[str, SourceState], index: Index, notes: Notes
 ) -> Sequence[str]:
-    """Return the files to read: new and changed files; all, if another command has changed the index meanwhile.
-
-    Without stored texts, documents cannot be compared: then all files of which the index lacks a document.
-    """
+    """Return the files to read: new and changed files; all, if another command has changed the index meanwhile."""
     read = [*changes.new, *changes.changed]
     if sources.digest in (None, index.digest):
         return read
     if sources.digest:
         notes.say("another command has changed the index since its last update: all files were compared with it")
-    if sources.corpus.index_only:
-        lacking = (path for path, state in now.items() if any(doc_id not in index for doc_id in state.ids))
-        return sorted({*read, *lacking})
     return sorted(now)
 
 
@@ -246,6 +240,9 @@ def _apply(
         for doc_id in (sources.files[path].ids if path in sources.files else ())
         if doc_id not in living and doc_id in writer
     ]
+    if sources.digest not in ("", None, index.digest):  # such an id may be that of a document added by hand
+        what = "documents deleted that have left their files, also if another command has added them again"
+        writer.notes.add(what, next(iter(gone), ""), len(gone))
     for path, own in ids.items():
         now[path] = now[path]._replace(ids=tuple(own))
     mark_unread(now, ids, visited, sources.files)

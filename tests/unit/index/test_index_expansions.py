@@ -249,3 +249,17 @@ def test_a_text_file_with_another_number_of_lines_is_refused(tmp_path: Path, n_l
     with pytest.raises(InputError, match=rf"pred\.txt: holds {n_lines} lines for 3 documents"):
         Index.build(ABC, tmp_path / "index", expansions=tmp_path / "pred.txt")
     assert not (tmp_path / "index").exists()
+
+
+def test_documents_added_later_have_no_predicted_queries_and_are_counted(tmp_path: Path) -> None:
+    lines = predicted([("a", ["zebra"]), ("b", ["zebra"])])
+    index = build_index(located(ABC), tmp_path / "index", expansions=lines, notes=Notes())
+    assert index.df("zebra") == 2
+    notes = Notes()
+    with index.writer(notes=notes) as writer:
+        writer.add([Document("a", "", "apple pie"), Document("d", "", "date")], replace=True)
+    assert Index(tmp_path / "index").df("zebra") == 1
+    assert notes.lines() == [
+        "documents added to an index of predicted queries, without any: build the index again to give them some: "
+        "2 (first: a)"
+    ]

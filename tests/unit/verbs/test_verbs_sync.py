@@ -77,7 +77,7 @@ def test_a_dry_run_says_that_another_command_has_changed_the_index(folder: Path,
     ]
 
 
-def test_documents_with_fields_that_are_not_stored_are_not_all_indexed_again(tmp_path: Path) -> None:
+def test_documents_with_fields_that_are_not_stored_are_all_indexed_again(tmp_path: Path) -> None:
     index = tmp_path / "index"
     for name, doc_ids in {"one": "ab", "two": "cd"}.items():
         rows = [{"doc_id": doc_id, "text": "Dogs bark.", "words": "cats"} for doc_id in doc_ids]
@@ -86,9 +86,28 @@ def test_documents_with_fields_that_are_not_stored_are_not_all_indexed_again(tmp
     build_from_files([tmp_path / "one.jsonl", tmp_path / "two.jsonl"], index, corpus=corpus, notes=Notes())
     with Index(index).writer() as writer:
         writer.delete(["a"])
+        writer.add([{"doc_id": "c", "text": "Dogs bark.", "words": "pigs"}], replace=True, corpus=corpus)
         writer.add([("mine", "Added by hand.")])
-    assert update(index) == ([], [], [], 2, 1)  # of the file that lacks a document
+    assert update(index) == ([], [], [], 4, 3)  # what is not stored cannot be compared
     assert sorted(document.doc_id for document in Index(index)) == ["a", "b", "c", "d", "mine"]
+    assert [Index(index).df(term) for term in ("cat", "pig")] == [4, 0]
+
+
+def test_a_document_added_by_hand_under_the_id_of_a_document_that_left_is_deleted_and_counted(
+    folder: Path, tmp_path: Path
+) -> None:
+    index, rows = tmp_path / "notes.index", folder / "rows.jsonl"
+    rows.write_text('{"id":"x","text":"fog"}\n{"id":"y","text":"tide"}\n')
+    sync([folder], index)
+    with Index(index).writer() as writer:
+        writer.add([("y", "My own.")], replace=True)
+    rows.write_text('{"id":"x","text":"fog"}\n')
+    notes = Notes()
+    sync([folder], index, notes=notes)
+    assert "y" not in Index(index)
+    assert notes.lines()[1:] == [
+        "documents deleted that have left their files, also if another command has added them again: 1 (first: y)"
+    ]
 
 
 def test_a_record_of_an_earlier_version_is_trusted(folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ heatmap.*        plots of the grid, drawn after tuning.json
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from itertools import permutations
 from pathlib import Path
 
 from longrank.formats.folds import Fold, write_folds
@@ -68,9 +70,12 @@ def write_outcome(
     Raises:
         LongRankError: writing failed.
     """
+    plots = _plots(folder, record) | (
+        _plots(folder, (folder / name).read_text()) if (folder / name).exists() else set()
+    )
     with atomic_write(folder / _UNFINISHED, "w") as stream:  # synced before anything that it stands for
         stream.write(name)
-    for path in (folder / MANIFEST, folder / name, folder / RUN, folder / FOLDS, *sorted(folder.glob("heatmap*"))):
+    for path in (folder / MANIFEST, folder / name, folder / RUN, folder / FOLDS, *plots):
         if not isinstance(source, str | Path) or path.resolve() != Path(source).resolve():
             path.unlink(missing_ok=True)
     if made is not None:
@@ -80,3 +85,10 @@ def write_outcome(
         stream.write(record)
     seal(folder, "result", [name, RUN, FOLDS])
     (folder / _UNFINISHED).unlink()
+
+
+def _plots(folder: Path, record: str) -> set[Path]:
+    """Return the files that plots of a record's grid may have; other files of such names are not ours."""
+    axes = {axis for each in json.loads(record)["values"] for axis in each["setting"]}
+    stems = ["heatmap", *(f"heatmap-{a}-{b}" for a, b in permutations(sorted(axes), 2))]
+    return {folder / f"{stem}.{kind}" for stem in stems for kind in ("png", "svg")}
