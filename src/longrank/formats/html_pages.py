@@ -8,6 +8,7 @@ from typing import Any
 
 from longrank.errors import MissingExtra
 from longrank.formats.markup import cut_out, plain_text
+from longrank.formats.parsed.writer import SOFT_HYPHEN
 from longrank.types import Notes
 
 
@@ -24,13 +25,26 @@ def page_text(markup: str, where: str, notes: Notes, *, main_content: bool) -> t
     if _is_monstrous(markup):
         notes.add("pages too deeply nested for an HTML parser, read whole", where)
         return _stripped(markup)
-    tree = tree_of(markup)
+    tree = tree_of(_prepared(markup))
     title = " ".join((tree.title or "").split())
     text = extract(tree, main_content=main_content, list_bullets=False, alt_texts=False).strip()
     if not text and main_content:
         text = extract(tree, main_content=False, list_bullets=False, alt_texts=False).strip()
         notes.add("pages without main content read whole", where, bool(text))
     return title, text
+
+
+_NAMES = {"ul": "ol", "figure": "div", "figcaption": "p"}
+_RENAMED = re.compile(rf"(</?)({'|'.join(_NAMES)})(?=[\s/>])", re.IGNORECASE)
+
+
+def _prepared(markup: str) -> str:
+    """Return a page without soft hyphens, and with names of tags that the search for the main content keeps.
+
+    It takes lists of bullets near the body, figures and captions for navigation.
+    """
+    markup = markup.replace(SOFT_HYPHEN, "").replace("&shy;", "")
+    return _RENAMED.sub(lambda tag: tag[1] + _NAMES[tag[2].lower()], markup)
 
 
 def page_headings(markup: str, text: str) -> list[tuple[int, int, int]]:
@@ -42,7 +56,7 @@ def page_headings(markup: str, text: str) -> list[tuple[int, int, int]]:
     found, position = [], 0
     if _is_monstrous(markup):
         return []
-    body = tree_of(markup).body
+    body = tree_of(_prepared(markup)).body
     for node in body.query_selector_all("h1,h2,h3,h4,h5,h6") if body else ():
         words = " ".join(node.text.split())
         start = _line(text, words, position) if words else -1

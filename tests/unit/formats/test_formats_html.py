@@ -8,7 +8,7 @@ import pytest
 
 from longrank.collections.documents import locate_documents
 from longrank.errors import InputError, MissingExtra
-from longrank.formats.html_pages import page_text
+from longrank.formats.html_pages import page_headings, page_text
 from longrank.formats.lines import TextOptions
 from longrank.formats.records import CorpusOptions
 from longrank.types import Document, Notes
@@ -151,3 +151,25 @@ def test_large_pages_that_people_write_are_not_taken_for_hostile() -> None:
 )
 def test_a_page_keeps_the_language_that_it_names(start: str, lang: dict[str, str], tmp_path: Path) -> None:
     assert read(tmp_path, f"{start}<body><p>Some words of the page.").metadata == lang
+
+
+@pytest.mark.parametrize(
+    "around", ["{}", "<main>{}</main>", "<main><article>{}</article></main>", "<div><ol><li>{}</li></ol></div>"]
+)
+def test_lists_and_captions_are_main_content(around: str) -> None:
+    inside = (
+        "<h2>Ingre&shy;dients</h2><p>What you need for four people on a Sunday morning, in the order of use.</p>"
+        "<ul class=a><li>two cups of buckwheat</li><li>cardamom</li></ul>"
+        "<figure><img src=p.jpg><figcaption>Batter with blueberries</figcaption></figure>"
+    )
+    menu = "<nav><UL><li><a href=/>Start</a></li></UL></nav>"
+    page = f"<html><head><title>t</title></head><body>{menu}{around.format(inside)}</body></html>"
+    _, text = page_text(page, "page.html", Notes(), main_content=True)
+    assert [line.strip() for line in text.splitlines() if line.strip()] == [
+        "Ingredients",
+        "What you need for four people on a Sunday morning, in the order of use.",
+        "two cups of buckwheat",
+        "cardamom",
+        "Batter with blueberries",
+    ]
+    assert [text[start:end] for start, end, _ in page_headings(page, text)] == ["Ingredients"]

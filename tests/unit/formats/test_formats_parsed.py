@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from email.message import EmailMessage
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
 from pathlib import Path
 
 import pytest
@@ -272,3 +275,77 @@ def test_an_e_book_keeps_the_language_that_it_names(named: str, lang: dict[str, 
     pytest.importorskip("defusedxml", reason="needs the extra files")
     title = f"Livro</dc:title><dc:language>{named}</dc:language><dc:title>"
     assert parsed(epub(tmp_path / "a.epub", ["<p>Um livro.</p>"], title=title), "epub").values == lang
+
+
+def test_code_keeps_its_characters_and_captions_and_quotes_are_text() -> None:
+    text = r"""Run::
+
+    copy C:\new\table
+
+    *no* markup
+    ---
+
+.. code-block:: c
+   :linenos:
+
+   printf("a\n");
+
+.. figure:: plot.png
+   :width: 3
+
+   The *caption*.
+
+..
+
+    A quote.
+
+.. a comment
+   of two lines
+
+::
+
+    x_
+"""
+    (document,) = read_rst(text)
+    assert document.text.split("\n\n") == [
+        "Run:", r"copy C:\new\table", "*no* markup\n---", r'printf("a\n");', "The caption.", "A quote.", "x_",
+    ]  # fmt: skip
+
+
+def mail(path: Path, message: EmailMessage | MIMEMultipart) -> tuple[str, int]:
+    """Write a message; return its text and the number of attachments that are not read."""
+    path.write_bytes(bytes(message))
+    document = parsed(path, "eml")
+    return document.text, document.notes["mail attachments that are not read"]
+
+
+def test_a_message_is_read_whole_also_below_a_footer_and_beside_an_empty_alternative(tmp_path: Path) -> None:
+    footed = MIMEMultipart("mixed")
+    footed.attach(MIMEText("<p>The turbine failed.</p>", "html"))
+    footed.attach(MIMEText("-- \nA list\n", "plain"))
+    assert mail(tmp_path / "footed.eml", footed) == ("The turbine failed.\n\n-- \nA list", 0)
+    empty = EmailMessage()
+    empty.set_content("\n")
+    empty.add_alternative("<p>zebra words</p>", subtype="html")
+    assert mail(tmp_path / "empty.eml", empty) == ("zebra words", 0)
+    both = EmailMessage()
+    both.set_content("plain")
+    both.add_alternative("<p>rich</p>", subtype="html")
+    both.add_attachment("not read", filename="notes.txt")
+    both.add_attachment(b"x", maintype="application", subtype="pdf")
+    assert mail(tmp_path / "both.eml", both) == ("plain", 2)
+
+
+def test_a_line_that_begins_with_from_ends_no_message(tmp_path: Path) -> None:
+    rows = [f"From a@b.c Mon Jan  2 15:04:05 2006\nSubject: m{n}\n\nbody {n}\n\nFrom now on\n\n" for n in range(3)]
+    (tmp_path / "m.mbox").write_text("".join(rows))
+    found = list(parse(tmp_path / "m.mbox", "mbox"))
+    assert [(one.name, one.title, one.text) for one in found] == [
+        (f"#{n + 1}", f"m{n}", f"body {n}\n\nFrom now on") for n in range(3)
+    ]
+
+
+def test_an_e_book_has_the_text_of_cdata_and_no_soft_hyphens(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    path = epub(tmp_path / "b.epub", ["<p>Eisen&shy;bahn \u00ad</p><pre><![CDATA[a < b & c]]></pre>"])
+    assert parsed(path, "epub").text == "Eisenbahn\n\na < b & c"

@@ -61,6 +61,11 @@ class _Reader(HTMLParser):
         self._level = self._aside = self._verbatim = 0
         self._in_title = self._in_code = False
 
+    def unknown_decl(self, data: str) -> None:
+        """Read the text of ``<![CDATA[...]]>``, which XHTML allows."""
+        if data.startswith("CDATA["):
+            self.handle_data(data.removeprefix("CDATA["))
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _CODE:
             self._in_code = True

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from email import policy
 from email.errors import MessageError
 from email.message import EmailMessage
 from email.parser import BytesParser
+from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
 
 from longrank.formats.parsed import Parsed, Unreadable
@@ -15,6 +18,7 @@ from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 
 _MOST_BYTES = 64 << 20  # of a message
+_HEADER = re.compile(rb"[!-9;-~]+:|>From ")
 _VALUES = {"from": "author", "to": "to", "date": "date"}
 
 
@@ -42,12 +46,12 @@ def read_mbox(path: str) -> Iterator[Parsed]:
 
 
 def _messages(path: str) -> Iterator[bytes]:
-    """Cut a mailbox at the lines that begin with ``From `` and follow an empty line; ``>From`` is unescaped."""
+    """Cut a mailbox at the lines ``From ``, between an empty line and a header; ``>From`` is unescaped."""
     lines: list[bytes] = []
     size, blank, begun = 0, True, False
     with Path(path).open("rb") as stream:
-        while line := stream.readline(_MOST_BYTES):
-            if blank and line.startswith(b"From "):
+        for line, after in pairwise(chain(iter(partial(stream.readline, _MOST_BYTES), b""), [b""])):
+            if blank and line.startswith(b"From ") and (not begun or _HEADER.match(after)):
                 if begun:
                     yield b"".join(lines)
                 lines, size, begun = [], 0, True
@@ -77,19 +81,40 @@ def _message(raw: bytes) -> Parsed:
 
 def _parsed(message: EmailMessage) -> Parsed:
     writer, fits = TextWriter(), True
-    body = message.get_body(("plain", "html"))
-    if isinstance(body, EmailMessage):
-        text, fits = _content(body)
-        if body.get_content_subtype() == "html":
+    read, unread = _texts(message)
+    for part in read:
+        text, fit = _content(part)
+        fits = fits and fit
+        if part.get_content_subtype() == "html":
             add_html(text, writer)
         else:
             writer.add(text)
     values = {name: _header(message, header) for header, name in _VALUES.items()}
     parsed = writer.parsed(_header(message, "subject"), {name: value for name, value in values.items() if value})
-    parsed.notes = {"mail attachments that are not read": sum(1 for _ in message.iter_attachments())}
+    parsed.notes = {"mail attachments that are not read": unread}
     if not fits:
         parsed.notes["mail texts whose bytes do not fit their encoding"] = 1
     return parsed
+
+
+def _texts(part: EmailMessage) -> tuple[list[EmailMessage], int]:
+    """Return the parts of a message that are read, in order, and the number of its other parts.
+
+    Of alternatives, the plain text is read if it has words, else the first that has. Mailing lists and gateways put
+    texts of their own before and after the message.
+    """
+    if part.get_content_maintype() == "multipart":
+        found = [_texts(each) for each in part.iter_parts() if isinstance(each, EmailMessage)]
+        if part.get_content_subtype() == "alternative":
+            worded = [each for each in found if any(_content(text)[0].strip() for text in each[0])]
+            plain = (each for each in worded if each[0][0].get_content_subtype() == "plain")
+            return next(plain, next(iter(worded or found), ([], 0)))
+        return [text for texts, _ in found for text in texts], sum(count for _, count in found)
+    disposition = part.get_content_disposition()
+    named = part.get_param("filename", header="content-disposition") is not None
+    if part.get_content_type() in ("text/plain", "text/html") and disposition != "attachment" and not named:
+        return [part], 0
+    return [], 1
 
 
 def _header(message: EmailMessage, name: str) -> str:

@@ -37,9 +37,10 @@ _SPEAKING = frozenset(
     | {"describe", "glossary", "list-table", "parsed-literal", "highlights", "title"}
 )
 _SILENT = frozenset(
-    {"image", "figure", "toctree", "raw", "include", "literalinclude", "index", "highlight", "contents", "meta"}
+    {"image", "toctree", "raw", "include", "literalinclude", "index", "highlight", "contents", "meta"}
     | {"module", "currentmodule", "automodule", "autoclass", "autofunction", "default-domain", "replace", "unicode"}
 )
+_CODE = frozenset({"code", "code-block", "sourcecode", "testcode", "testoutput", "math"})
 _LITERAL = re.compile(r"``(.+?)``")
 _INLINE = (
     (re.compile(r":[\w:+.-]+:`([^`<]+?)\s*<[^`>]*>`"), r"\1"),
@@ -70,6 +71,7 @@ class _Reader:
     values: dict[str, str] = field(default_factory=dict)
     adornments: list[str] = field(default_factory=list)
     paragraph: list[str] = field(default_factory=list)
+    literal: int | None = None  # indentation of what announces a literal block
 
     def read(self) -> None:
         while self.at < len(self.lines):
@@ -80,6 +82,8 @@ class _Reader:
         if not line.strip():
             self._end()
             self.at += 1
+        elif self.literal is not None and not self.paragraph and _indent(line) > self.literal:
+            self._literal_block(self.literal)
         elif not self._heading():
             if note := _FOOTNOTE.match(line):
                 line = self.lines[self.at] = note[1] + line[note.end() :]
@@ -87,7 +91,9 @@ class _Reader:
                 self._end()
                 self._explicit(line)
             else:
-                self.paragraph.append(line.strip().removesuffix("::") + ":" * line.rstrip().endswith("::"))
+                announces = line.rstrip().endswith("::")
+                self.literal = _indent(line) if announces else None
+                self.paragraph.append(line.strip().removesuffix("::") + ":" * (announces and line.strip() != "::"))
                 self.at += 1
 
     def _heading(self) -> bool:
@@ -118,6 +124,8 @@ class _Reader:
         directive = _DIRECTIVE.match(line)
         self.at += 1
         name = directive[1].rpartition(":")[2] if directive else ""
+        if line.strip() == ".." and not "".join(self.lines[self.at : self.at + 1]).strip():
+            return  # an empty comment: what follows is no part of it
         if directive is None or name in _SILENT:
             self._skip_block(_indent(line))
             return
@@ -125,6 +133,14 @@ class _Reader:
             self.paragraph.append(directive[2].strip())
         while self.at < len(self.lines) and _OPTION.match(self.lines[self.at]):
             self.at += 1
+        self.literal = _indent(line) if name in _CODE else None
+
+    def _literal_block(self, indent: int) -> None:
+        """Read lines of code, whose characters are no markup."""
+        begun = self.at
+        self._skip_block(indent)
+        self.writer.add("\n".join(line.strip() for line in self.lines[begun : self.at]))
+        self.literal = None
 
     def _skip_block(self, indent: int) -> None:
         while self.at < len(self.lines):

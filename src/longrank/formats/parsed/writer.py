@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from longrank.formats.parsed import Parsed
 
+SOFT_HYPHEN = "\u00ad"
+"""A place where a word may be broken: it is no part of the word."""
+
 
 class TextWriter:
     """Collects paragraphs; `parsed` returns the document."""
@@ -21,7 +24,7 @@ class TextWriter:
 
     def add(self, text: str, level: int = 0, between: str = "\n\n") -> None:
         """Add a paragraph, after `between`; a heading if it has a `level` from 1. Empty text is left out."""
-        text = text.strip()
+        text = text.replace(SOFT_HYPHEN, "").strip()
         if not text:
             return
         if self._parts:
