@@ -42,6 +42,7 @@ class Calibration:
         x: x coordinates of the `Bound`.
         y: y coordinates of the `Bound`.
         margin: margin of the `Bound`.
+        depth: most candidates of a training query; the bound holds for no more. 0: unknown, of an earlier version.
     """
 
     k: int
@@ -55,6 +56,7 @@ class Calibration:
     x: tuple[float, ...]
     y: tuple[float, ...]
     margin: float
+    depth: int = 0
 
     @property
     def bound(self) -> Bound:
@@ -110,6 +112,7 @@ def calibrate(
         x=tuple(bound.x.tolist()),
         y=tuple(bound.y.tolist()),
         margin=bound.margin,
+        depth=max(len(each.cheap) for each in pairs.values()),
     )
 
 
@@ -127,18 +130,18 @@ def joined(
     """Return the pairs of each query in the order of `walk`.
 
     Raises:
-        InputError: a candidate has no cheap score; names it.
+        InputError: a candidate has a score of one scorer only; names it.
     """
     result = {}
     for query_id, scores in expensive.items():
         known = cheap.get(query_id, {})
-        for doc_id in scores:
-            if doc_id not in known:
-                raise InputError(
-                    f"holds no evidence of document {doc_id!r} for query {query_id!r}",
-                    path=cheap_path,
-                    fix="score the same run to the same depth with both scorers",
-                )
+        for doc_id in scores.keys() ^ known.keys():
+            what = "holds no" if doc_id in scores else "alone holds"
+            raise InputError(
+                f"{what} evidence of document {doc_id!r} for query {query_id!r}",
+                path=cheap_path,
+                fix="score the same run to the same depth with both scorers",
+            )
         order = walk(list(scores), [known[doc_id] for doc_id in scores])
         doc_ids = [list(scores)[n] for n in order]
         result[query_id] = Pairs(np.array([known[d] for d in doc_ids]), np.array([scores[d] for d in doc_ids]))
@@ -167,7 +170,8 @@ def read_calibration(path: Path) -> Calibration:
         if (data.pop("format"), data.pop("version")) != (FORMAT, VERSION):
             raise ValueError
         calibration = TypeAdapter(Calibration).validate_python(data)
-        if data.keys() != Calibration.__dataclass_fields__.keys() or not _is_sound(calibration):
+        unlike = Calibration.__dataclass_fields__.keys() ^ data.keys()
+        if unlike - {"depth"} or not _is_sound(calibration):
             raise ValueError
         return calibration
     except OSError as error:

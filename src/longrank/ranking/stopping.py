@@ -42,7 +42,7 @@ class StoppingScorer:
     ) -> None:
         self._cheap, self.expensive, self._aggregator = cheap, expensive, aggregator
         self.scorers = (expensive, cheap)
-        self._bound, self._k = calibration.bound, calibration.k
+        self._bound, self._k, self._depth = calibration.bound, calibration.k, calibration.depth
         learned = digest_of([self._k, calibration.x, calibration.y, calibration.margin])
         self._name = f"stop(k={self._k} bound={learned[:16]} by {cheap.fingerprint})"
 
@@ -78,6 +78,12 @@ class StoppingScorer:
         walks = []
         for _, group in groupby(range(len(block)), key=lambda n: block[n].query.query_id):
             places = list(group)
+            if self._depth and len(places) > self._depth:
+                raise InputError(
+                    f"the calibration was learned on at most {self._depth} candidates of a query",
+                    got=len(places),
+                    fix=f"rerank to depth {self._depth}, or calibrate at this depth",
+                )
             order = in_order([block[n].document.doc_id for n in places], [cheap[n] for n in places])
             walks.append(_Walk([places[n] for n in order], [cheap[places[n]] for n in order], self._bound))
         return walks
@@ -140,4 +146,8 @@ def open_stopping(
             fix = f"calibrate with evidence of this pipeline: {actual}"
             raise InputError(f"was learned from another {kind}", path=path, got=learned, fix=fix)
     notes.say(f"early stopping: {calibration.summary}")
+    if not calibration.depth:
+        notes.say(
+            "the calibration does not tell its depth: its bound holds for no more candidates than it was learned on"
+        )
     return StoppingScorer(cheap, expensive, aggregator, calibration)

@@ -13,7 +13,7 @@ from longrank.ranking.calibration import Calibration, calibrate, joined, read_ca
 
 
 def test_candidates_are_walked_by_cheap_score_and_doc_id_falling() -> None:
-    found = joined({"q": {"a": 1.0, "b": 1.0, "c": 2.0, "z": 9.0}}, {"q": {"a": 7.0, "b": 8.0, "c": 6.0}}, Path("x"))
+    found = joined({"q": {"a": 1.0, "b": 1.0, "c": 2.0}}, {"q": {"a": 7.0, "b": 8.0, "c": 6.0}}, Path("x"))
     assert found["q"].cheap.tolist() == [2.0, 1.0, 1.0]
     assert found["q"].expensive.tolist() == [6.0, 8.0, 7.0]
 
@@ -21,6 +21,20 @@ def test_candidates_are_walked_by_cheap_score_and_doc_id_falling() -> None:
 def test_a_candidate_without_cheap_evidence_is_named() -> None:
     with pytest.raises(InputError, match=r"cheap\.evidence: holds no evidence of document 'b' for query 'q'"):
         joined({"q": {"a": 1.0}}, {"q": {"a": 1.0, "b": 2.0}}, Path("cheap.evidence"))
+
+
+def test_a_candidate_without_expensive_evidence_is_named() -> None:
+    with pytest.raises(InputError, match=r"cheap\.evidence: alone holds evidence of document 'b' for query 'q'"):
+        joined({"q": {"a": 1.0, "b": 2.0}}, {"q": {"a": 1.0}}, Path("cheap.evidence"))
+
+
+def test_a_calibration_of_an_earlier_version_has_no_depth(tmp_path: Path) -> None:
+    whole = Calibration(10, 0.05, "maxp", "cheap", "expensive", 83, 0.01, 0.5, (0.1, 0.3), (1.0, 2.5), 0.7, 50)
+    write_calibration(whole, tmp_path / "c.json")
+    assert read_calibration(tmp_path / "c.json").depth == 50
+    older = {name: value for name, value in json.loads((tmp_path / "c.json").read_text()).items() if name != "depth"}
+    (tmp_path / "c.json").write_text(json.dumps(older))
+    assert read_calibration(tmp_path / "c.json").depth == 0
 
 
 @pytest.mark.parametrize(

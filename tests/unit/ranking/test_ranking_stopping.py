@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +54,16 @@ def candidates(index: Index, run: Run) -> list[Candidate]:
         for query in queries(N_QUERIES)
         for row in run[query.query_id][:DEPTH]
     ]
+
+
+def test_more_candidates_than_the_calibration_was_learned_on_are_refused(index: Index) -> None:
+    cheap, expensive = document_scorer(LexicalScorer(index)), document_scorer(CountingScorer())
+    block = candidates(index, first_stage(index))
+    most = max(Counter(candidate.query.query_id for candidate in block).values())
+    learned = calibration([0.0, 10.0], [0.0, 60.0], 1.0)
+    StoppingScorer(cheap, expensive, MAXP, replace(learned, depth=most)).evidence(block)
+    with pytest.raises(InputError, match=f"was learned on at most {most - 1} candidates of a query .got {most}"):
+        StoppingScorer(cheap, expensive, MAXP, replace(learned, depth=most - 1)).evidence(block)
 
 
 def test_the_walk_reads_what_the_calibration_says_and_scores_it_as_ever(index: Index) -> None:
