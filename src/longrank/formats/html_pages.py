@@ -36,15 +36,20 @@ def page_text(markup: str, where: str, notes: Notes, *, main_content: bool) -> t
 
 _NAMES = {"ul": "ol", "figure": "div", "figcaption": "p"}
 _RENAMED = re.compile(rf"(</?)({'|'.join(_NAMES)})(?=[\s/>])", re.IGNORECASE)
+_MENU = re.compile(
+    r"(<ul\b[^<>]*>(?:\s*<li\b[^<>]*>\s*<a\b[^<>]*>[^<]*</a\s*>\s*(?:</li\s*>)?)+\s*</ul\s*>)", re.IGNORECASE
+)
 
 
 def _prepared(markup: str) -> str:
     """Return a page without soft hyphens, and with names of tags that the search for the main content keeps.
 
-    It takes lists of bullets near the body, figures and captions for navigation.
+    It takes lists of bullets near the body, figures and captions for navigation. Lists of links alone keep their name.
     """
     markup = markup.replace(SOFT_HYPHEN, "").replace("&shy;", "")
-    return _RENAMED.sub(lambda tag: tag[1] + _NAMES[tag[2].lower()], markup)
+    parts = _MENU.split(markup)  # every second part is a list of links
+    parts[::2] = [_RENAMED.sub(lambda tag: tag[1] + _NAMES[tag[2].lower()], part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def page_headings(markup: str, text: str) -> list[tuple[int, int, int]]:

@@ -162,7 +162,9 @@ def test_lists_and_captions_are_main_content(around: str) -> None:
         "<ul class=a><li>two cups of buckwheat</li><li>cardamom</li></ul>"
         "<figure><img src=p.jpg><figcaption>Batter with blueberries</figcaption></figure>"
     )
-    menu = "<nav><UL><li><a href=/>Start</a></li></UL></nav>"
+    menu = (
+        "<nav><UL><li>All <a href=/>pages</a></li></UL></nav><ul class=top><li><a href=/>Start</a><li><a>Help</a></ul>"
+    )
     page = f"<html><head><title>t</title></head><body>{menu}{around.format(inside)}</body></html>"
     _, text = page_text(page, "page.html", Notes(), main_content=True)
     assert [line.strip() for line in text.splitlines() if line.strip()] == [
