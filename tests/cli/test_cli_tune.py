@@ -273,6 +273,7 @@ def test_files_of_the_user_in_the_folder_of_a_result_stay(folder: Path) -> None:
     (Path("out") / "heatmap.svg").write_text("a plot of ours")
     (Path("out") / "heatmap-all-queries.png").write_text("a plot that was kept")
     (Path("out") / "heatmaps-old").mkdir()
+    (Path("out") / "tuning.json").write_text("{")
     assert tune("--protocol", "folds", "--folds", "folds.json") == 0
     assert (Path("out") / "heatmap-all-queries.png").read_text() == "a plot that was kept"
     assert (Path("out") / "heatmaps-old").is_dir()

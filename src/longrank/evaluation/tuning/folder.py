@@ -89,6 +89,10 @@ def write_outcome(
 
 def _plots(folder: Path, record: str) -> set[Path]:
     """Return the files that plots of a record's grid may have; other files of such names are not ours."""
-    axes = {axis for each in json.loads(record)["values"] for axis in each["setting"]}
+    try:
+        axes = {axis for each in json.loads(record)["values"] for axis in each["setting"]}
+    except (ValueError, KeyError, TypeError):  # a damaged record of an earlier call
+        axes = set()
     stems = ["heatmap", *(f"heatmap-{a}-{b}" for a, b in permutations(sorted(axes), 2))]
-    return {folder / f"{stem}.{kind}" for stem in stems for kind in ("png", "svg")}
+    paths = (folder / f"{stem}.{kind}" for stem in stems for kind in ("png", "svg"))
+    return {path for path in paths if path.is_file()}

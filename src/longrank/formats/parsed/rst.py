@@ -125,6 +125,7 @@ class _Reader:
         self.at += 1
         name = directive[1].rpartition(":")[2] if directive else ""
         if line.strip() == ".." and not "".join(self.lines[self.at : self.at + 1]).strip():
+            self.literal = None
             return  # an empty comment: what follows is no part of it
         if directive is None or name in _SILENT:
             self._skip_block(_indent(line))
