@@ -6,7 +6,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,28 @@ def test_sync_keeps_the_options_of_an_index(folder: Path) -> None:
     assert Index("my.index").options.analyzer == "none"
 
 
+@contextmanager
+def watching() -> Iterator[subprocess.Popen[str]]:
+    """A watch of the folder, which ends with the block, also if an assertion fails.
+
+    Ctrl-C ends it also where this process ignores the signal, as a job in the background does.
+    """
+    command = [sys.executable, "-m", "longrank", "sync", "notes", "-o", "my.index", "--watch"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def test_watching_indexes_changes_until_ctrl_c(folder: Path) -> None:
     pytest.importorskip("watchfiles")
-    command = [sys.executable, "-m", "longrank", "sync", "notes", "-o", "my.index", "--watch"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with watching() as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("files: 1 new;")
         (folder / "b.txt").write_text("Cats purr.")
@@ -60,8 +79,7 @@ def test_watching_indexes_changes_until_ctrl_c(folder: Path) -> None:
 
 def test_a_change_that_cannot_be_indexed_does_not_end_the_watch(folder: Path) -> None:
     pytest.importorskip("watchfiles")
-    command = [sys.executable, "-m", "longrank", "sync", "notes", "-o", "my.index", "--watch"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with watching() as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline().startswith("files: 1 new;")

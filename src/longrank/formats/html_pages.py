@@ -52,6 +52,9 @@ def _prepared(markup: str) -> str:
     return "".join(parts)
 
 
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+
 def page_headings(markup: str, text: str) -> list[tuple[int, int, int]]:
     """Return (start, end, level) of the headings of a page in its extracted text, in order.
 
@@ -61,8 +64,9 @@ def page_headings(markup: str, text: str) -> list[tuple[int, int, int]]:
     found, position = [], 0
     if _is_monstrous(markup):
         return []
-    body = tree_of(_prepared(markup)).body
-    for node in body.query_selector_all("h1,h2,h3,h4,h5,h6") if body else ():
+    for node in list(tree_of(_prepared(markup)).body or ()):  # a walk: selectors take quadratic time
+        if node.tag not in _HEADINGS:
+            continue
         words = " ".join(node.text.split())
         start = _line(text, words, position) if words else -1
         if start >= 0:

@@ -175,3 +175,9 @@ def test_lists_and_captions_are_main_content(around: str) -> None:
         "Batter with blueberries",
     ]
     assert [text[start:end] for start, end, _ in page_headings(page, text)] == ["Ingredients"]
+
+
+def test_thousands_of_headings_take_linear_time() -> None:
+    page = "".join(f"<h2>Heading {n}</h2><p>Some words of text {n}.</p>" for n in range(10_000))
+    _, text = page_text(page, "page.html", Notes(), main_content=False)
+    assert len(page_headings(page, text)) == 10_000
