@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.passage_scoring import _tasks as read_tasks
+from benchmarks.passage_scoring import read_tasks
 from longrank.networks.model_files import find_model
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.scoring.speed import machine

@@ -130,7 +130,7 @@ def cross_encoder(folder: Path, int8: Path, data: Path, passages: int) -> Iterat
     network = Peer(str(folder), device="cpu", local_files_only=True)
     for name, (preset, options) in WINDOWS.items():
         segmenter = make_segmenter(preset, options, scorers["float32"].offset_tokenizer)
-        tasks = [task for collection in COLLECTIONS for task in _tasks(data / collection, segmenter, passages)]
+        tasks = [task for collection in COLLECTIONS for task in read_tasks(data / collection, segmenter, passages)]
         pairs = [(task.query.text, text) for task in tasks for text in task.texts]
         yield (
             f"cross-encoder, {name}",
@@ -142,7 +142,7 @@ def cross_encoder(folder: Path, int8: Path, data: Path, passages: int) -> Iterat
         )
 
 
-def _tasks(folder: Path, segmenter, passages: int) -> Iterator[ScoringTask]:
+def read_tasks(folder: Path, segmenter, passages: int) -> Iterator[ScoringTask]:
     """Yield whole documents, at most so many passages of each, until there are enough; each with the next query."""
     queries, left = read_queries(folder / "queries.jsonl", Notes()), passages
     for n, document in enumerate(_documents(folder)):

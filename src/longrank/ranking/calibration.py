@@ -135,7 +135,8 @@ def joined(
     result = {}
     for query_id, scores in expensive.items():
         known = cheap.get(query_id, {})
-        for doc_id in scores.keys() ^ known.keys():
+        if differing := scores.keys() ^ known.keys():
+            doc_id = min(differing)
             what = "holds no" if doc_id in scores else "alone holds"
             raise InputError(
                 f"{what} evidence of document {doc_id!r} for query {query_id!r}",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 
 from annotated_types import Ge
 
@@ -12,6 +13,7 @@ from longrank.index import Index
 from longrank.index.vector_folders import VectorsDoNotFit
 from longrank.index.vectors import PassageVectors, stored_vectors
 from longrank.retrieval.approximate import Graph, open_graph
+from longrank.retrieval.encoding import load_encoder, query_vector
 from longrank.retrieval.nearest import best_documents
 from longrank.retrieval.passage_search import NOTHING, PassageSearch
 from longrank.retrieval.searcher import Hits
@@ -116,21 +118,10 @@ def open_encoder(stored: PassageVectors, model: str | None, notes: Notes) -> Enc
     name = model or stored.model or ("minilm" if stored.path.name.startswith("minilm-") else "")
     if not name:
         raise InputError("the vectors do not name their model", path=stored.path, fix="name its folder: --set model=")
-    from longrank.scoring import make_scorer
-
-    loading = Notes()  # the encoder's own: each search has other notes
-    encoder: Any = make_scorer("bi-encoder", index=None, model=name, notes=loading)
-    notes.merge(loading)
+    encoder = load_encoder(name, notes)
     if not stored.encoder.startswith(f"bi-encoder {encoder.model.fingerprint} "):
         fix = "name the model of the vectors, or store vectors again"
         raise VectorsDoNotFit("the vectors are of another model", path=stored.path, got=name, fix=fix)
     if encoder.dimension != stored.dimension:
         raise IntegrityError(f"{stored.path}: dimension {stored.dimension}, the model has {encoder.dimension}")
-
-    def encode(query: Query, notes: Notes) -> Float32s:
-        if encoder.cuts_query(query.text):
-            notes.add(f"queries cut at the encoder's {encoder.max_tokens} tokens", f"query {query.query_id}")
-        vector: Float32s = encoder.query_vector(query)
-        return vector
-
-    return encode
+    return partial(query_vector, encoder)

@@ -1,15 +1,15 @@
-"""Query vectors for stores that search vectors, by a bi-encoder that is loaded with the first query."""
+"""Query vectors of a first stage, by a bi-encoder whose remarks belong to each search."""
 
 from __future__ import annotations
 
 import threading
 from typing import Any
 
-from longrank.types import Notes, Query
+from longrank.types import Float32s, Notes, Query
 
 
 class QueryEncoder:
-    """Encodes queries, one at a time.
+    """Encodes queries for a store, one at a time; the model is loaded with the first query.
 
     Args:
         model: a bi-encoder: a name, a folder or an alias. It must be the encoder of the stored vectors.
@@ -30,17 +30,33 @@ class QueryEncoder:
         """
         with self._lock:
             if self._encoder is None:
-                self._encoder = self._load(notes)
-            if self._encoder.cuts_query(query.text):
-                notes.add(f"queries cut at the encoder's {self._encoder.max_tokens} tokens", f"query {query.query_id}")
-            vector: list[float] = self._encoder.query_vector(query).tolist()
+                self._encoder = load_encoder(self.model, notes)
+            vector: list[float] = query_vector(self._encoder, query, notes).tolist()
             return vector
 
-    def _load(self, notes: Notes) -> Any:
-        """Load the encoder. It keeps notes of its own: other searches have other notes."""
-        from longrank.scoring import make_scorer
 
-        loading = Notes()
-        encoder = make_scorer("bi-encoder", index=None, model=self.model, notes=loading)
-        notes.merge(loading)
-        return encoder
+def load_encoder(model: str, notes: Notes) -> Any:
+    """Load a bi-encoder for `query_vector`. It keeps notes of its own: each search has other notes.
+
+    Raises:
+        InputError: the model cannot be loaded.
+        MissingExtra: the extras for neural networks are not installed.
+    """
+    from longrank.scoring import make_scorer
+
+    loading = Notes()
+    encoder = make_scorer("bi-encoder", index=None, model=model, notes=loading)
+    notes.merge(loading)
+    return encoder
+
+
+def query_vector(encoder: Any, query: Query, notes: Notes) -> Float32s:
+    """Return the unit vector of a query, float32[H]; `notes` tells if the model cuts it.
+
+    Raises:
+        LongRankError: the vector is not finite.
+    """
+    if encoder.cuts_query(query.text):
+        notes.add(f"queries cut at the encoder's {encoder.max_tokens} tokens", f"query {query.query_id}")
+    vector: Float32s = encoder.query_vector(query)
+    return vector

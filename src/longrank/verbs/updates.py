@@ -187,9 +187,14 @@ def _to_read(
     read = [*changes.new, *changes.changed]
     if sources.digest in (None, index.digest):
         return read
-    if sources.digest:
+    if _changed_elsewhere(sources, index):
         notes.say("another command has changed the index since its last update: all files were compared with it")
     return sorted(now)
+
+
+def _changed_elsewhere(sources: Sources, index: Index) -> bool:
+    """Tell whether another command has changed the index since an update that was finished."""
+    return sources.digest not in ("", None, index.digest)
 
 
 def _begun(sources: Sources, read: Iterable[str], now: dict[str, SourceState]) -> Sources:
@@ -240,7 +245,7 @@ def _apply(
         for doc_id in (sources.files[path].ids if path in sources.files else ())
         if doc_id not in living and doc_id in writer
     ]
-    if sources.digest not in ("", None, index.digest):  # such an id may be that of a document added by hand
+    if _changed_elsewhere(sources, index):  # such an id may be that of a document added by hand
         what = "documents deleted that have left their files, also if another command has added them again"
         writer.notes.add(what, next(iter(gone), ""), len(gone))
     for path, own in ids.items():

@@ -70,9 +70,8 @@ def write_outcome(
     Raises:
         LongRankError: writing failed.
     """
-    plots = _plots(folder, record) | (
-        _plots(folder, (folder / name).read_text()) if (folder / name).exists() else set()
-    )
+    old = (folder / name).read_text(encoding="utf-8", errors="replace") if (folder / name).exists() else record
+    plots = _plots(folder, record) | _plots(folder, old)
     with atomic_write(folder / _UNFINISHED, "w") as stream:  # synced before anything that it stands for
         stream.write(name)
     for path in (folder / MANIFEST, folder / name, folder / RUN, folder / FOLDS, *plots):

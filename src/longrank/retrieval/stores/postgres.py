@@ -16,7 +16,7 @@ from longrank.collections.postgresql import connected
 from longrank.errors import InputError, MissingExtra, first_line
 from longrank.formats.records import Record
 from longrank.formats.rows import records_of
-from longrank.retrieval.stores.encoding import QueryEncoder
+from longrank.retrieval.encoding import QueryEncoder
 from longrank.retrieval.stores.found import Found, documents_of, scored
 from longrank.retrieval.stores.postgres_settings import PostgresSettings, by_ids, search_of_table
 from longrank.retrieval.stores.settings import settings_of

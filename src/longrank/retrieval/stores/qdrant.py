@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from longrank.errors import InputError, MissingExtra, first_line
-from longrank.retrieval.stores.encoding import QueryEncoder
+from longrank.retrieval.encoding import QueryEncoder
 from longrank.retrieval.stores.found import Found, documents_of, scored
 from longrank.retrieval.stores.payloads import Hit, records_of_hits
 from longrank.retrieval.stores.settings import StoreSettings, secret_in, settings_of

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, model_validator
 
 from longrank.errors import InputError, printable
-from longrank.retrieval.stores.encoding import QueryEncoder
+from longrank.retrieval.encoding import QueryEncoder
 from longrank.retrieval.stores.found import Found, documents_of, scored
 from longrank.retrieval.stores.payloads import Hit, records_of_hits
 from longrank.retrieval.stores.settings import StoreSettings, secret_in, settings_of
