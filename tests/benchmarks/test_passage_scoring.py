@@ -41,7 +41,7 @@ def test_documents_are_read_up_to_a_number_of_passages_and_each_has_a_query(
 ) -> None:
     from longrank.text.segment import make_segmenter
 
-    tasks = list(benchmark._tasks(shared_data / "time", make_segmenter("windows"), 12))
+    tasks = list(benchmark.read_tasks(shared_data / "time", make_segmenter("windows"), 12))
     assert sum(len(task.texts) for task in tasks) == 12
     assert all(1 <= len(task.texts) <= 4 for task in tasks)
     assert len({task.query.query_id for task in tasks}) == len({task.doc_id for task in tasks}) == len(tasks)
