@@ -148,6 +148,18 @@ def test_a_change_may_repeat_the_options_of_its_index(notes_folder: Path) -> Non
     assert len(Index("plain.index")) == 4
 
 
+@pytest.mark.parametrize("option", [["--analyzer", "porter"], ["--fields", "title,text"], ["--metadata", "all"]])
+def test_a_change_refuses_options_that_are_the_defaults_but_not_those_of_its_index(
+    notes_folder: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    build = ["--analyzer", "none", "--fields", "text", "--metadata", "none"]
+    assert main(["index", "notes", "-o", "plain.index", *build]) == 0
+    capsys.readouterr()
+    assert main(["index", "--merge", "plain.index", *option]) == 2
+    assert f"{option[0]} is for a new index" in capsys.readouterr().err
+    assert main(["index", "--merge", "plain.index"]) == 0
+
+
 def test_an_index_without_a_record_of_its_files_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Index.build([("d1", "Dogs bark.")], tmp_path / "index")
     assert main(["index", "--update", str(tmp_path / "index")]) == 2

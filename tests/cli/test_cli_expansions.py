@@ -53,7 +53,7 @@ def test_several_files_are_united_and_everything_is_accounted_for(
     out, err = capsys.readouterr()
     assert Index.open("index").count("appl") == 3  # the text, and a query of each file
     told = [line.split(", sha256 ")[0] for line in out.splitlines() if line.startswith("expansions\t")]
-    assert told == ["expansions\t2 of 3 lines used", "expansions\t1 of 1 lines used"]
+    assert told == ["expansions\t2 of 3 lines used in the build", "expansions\t1 of 1 lines used in the build"]
     assert "whose document is not in the collection: 1 (first: d2q.jsonl:3)" in err
     assert "of passages ID#NUMBER, added to the document ID: 1 (first: d2q.jsonl:1)" in err
     assert main(["check", "index"]) == 0

@@ -262,3 +262,18 @@ def test_a_held_key_grades_one_result(show: Show, judged: Judged) -> None:
     second.evaluate(REPEATED, "3")
     page.wait_for_timeout(300)
     assert len(rows(qrels)) == 1
+
+
+TWO = """(element, keys) => keys.forEach((key) => {
+  element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+})"""
+
+
+@pytest.mark.parametrize("place", ["#search?q=fox&p=lexical", "label"])
+def test_a_second_grade_is_not_taken_while_the_first_is_sent(place: str, show: Show, judged: Judged) -> None:
+    url, qrels = judged
+    page = labelling(show, url) if place == "label" else show(url + place)
+    page.wait_for_selector(".grades")
+    page.locator(".label-document h2" if place == "label" else ".card h3 a").first.evaluate(TWO, ["2", "1"])
+    page.wait_for_timeout(300)
+    assert [row.split()[3] for row in rows(qrels)] == ["2"]

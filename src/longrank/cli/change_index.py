@@ -57,28 +57,16 @@ class Actions(NamedTuple):
             raise InputError("one index is needed", got=" ".join(sources), fix="give the INDEX alone")
 
 
-_OF_BUILDS = {
-    "analyzer": "porter",
-    "analyzer_field": "",
-    "expansions": (),
-    "original_copies": 1,
-    "fields": ("title", "text"),
-    "index_only": (),
-    "title_in_text": False,
-    "metadata": None,
-    "compress": False,
-    "shards": 1,
-    "engine": None,
-}
-"""Options that a new index alone takes, and their defaults."""
+_STORED = ("analyzer", "analyzer_field", "original_copies", "fields", "index_only", "title_in_text", "metadata")
+"""Options of an index that it stores."""
 
 
-def check_build_options(path: Path, options: Mapping[str, Any]) -> None:
+def check_build_options(path: Path, given: Mapping[str, Any]) -> None:
     """Refuse options of a new index that an existing index does not have: they would change nothing.
 
     Args:
         path: the existing index.
-        options: values of the command line.
+        given: options of builds that stand on the command line, and their values.
 
     Raises:
         InputError: names the option.
@@ -87,13 +75,12 @@ def check_build_options(path: Path, options: Mapping[str, Any]) -> None:
     from longrank.index import Index
 
     index = Index(path)
-    existing = {**index.options.as_json(), "compress": index.options.compressed, "shards": len(index.parts)}
-    existing |= {name: getattr(index.options, name) for name in ("fields", "index_only", "title_in_text", "metadata")}
-    existing |= {"expansions": ()}
-    if options["metadata"] is not None and (field := index.options.analyzer_field):
-        options = {**options, "metadata": tuple(dict.fromkeys((*options["metadata"], field)))}
-    for name, default in _OF_BUILDS.items():
-        if options[name] not in (default, existing.get(name)):
+    existing = {name: getattr(index.options, name) for name in _STORED}
+    existing |= {"compress": index.options.compressed, "shards": len(index.parts)}
+    if given.get("metadata") is not None and (field := index.options.analyzer_field):
+        given = {**given, "metadata": tuple(dict.fromkeys((*given["metadata"], field)))}
+    for name, value in given.items():
+        if name not in existing or value != existing[name]:
             option = f"--{name.replace('_', '-')}"
             raise InputError(
                 f"{option} is for a new index", path=path, fix=f"leave it out, or build the index with {option}"

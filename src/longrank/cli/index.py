@@ -21,6 +21,7 @@ _WORKERS = 2
 
 
 def index(
+    ctx: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -195,9 +196,10 @@ def index(
         "compress": compress,
     }
     read = {"fields": names, "index_only": unread, "title_in_text": title_in_text, "metadata": _metadata(metadata)}
+    of_index = {} if vectors or sparse else {"engine": engine}  # it encodes passages, too
+    of_builds = _given(ctx, {**options, **read, "shards": shards, **of_index})
     if output is None and (actions.any or ((vectors or sparse) and len(sources) == 1)):
-        of_builds = {**read, "shards": shards, "engine": None if vectors or sparse else engine}
-        check_build_options(Path(sources[-1]), {**options, **of_builds})
+        check_build_options(Path(sources[-1]), of_builds)
     if output is not None or actions.any:
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
         files = skipped.options(include or (), exclude or (), strict, ocr)
@@ -222,8 +224,7 @@ def index(
             else:
                 where = {"workers": workers or (_WORKERS if engine is None else None), "engine": engine}
                 if _is_upload(sources, output):
-                    of_builds = {**read, "shards": shards, "engine": engine}
-                    _upload(Path(sources[0]), output, {**options, **of_builds}, notes)
+                    _upload(Path(sources[0]), output, of_builds, notes)
                 else:
                     options |= {"corpus": corpus, "shards": shards, "resources": resources, **where}
                     _build(sources, output, options, notes)
@@ -239,6 +240,12 @@ def index(
     console.show_notes(notes)
 
 
+def _given(ctx: typer.Context, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that stand on the command line, since an option may be given its default."""
+    sources = {name: ctx.get_parameter_source(name) for name in options}
+    return {name: options[name] for name, source in sources.items() if source and source.name != "DEFAULT"}
+
+
 def _is_upload(sources: list[str], output: Path) -> bool:
     """Tell whether the source is an index and the output is an address."""
     from longrank.collections.databases import is_address
@@ -248,13 +255,13 @@ def _is_upload(sources: list[str], output: Path) -> bool:
     return len(sources) == 1 and address_of(output) != "" and not is_address(sources[0]) and is_index(Path(sources[0]))
 
 
-def _upload(source: Path, output: Path, options: dict[str, Any], notes: Notes) -> None:
+def _upload(source: Path, output: Path, of_builds: dict[str, Any], notes: Notes) -> None:
     from longrank.cli.change_index import check_build_options
     from longrank.index import Index
     from longrank.storage.remote import address_of
     from longrank.verbs.index import upload_index
 
-    check_build_options(source, options)
+    check_build_options(source, of_builds)
     upload_index(source, address_of(output), notes=notes)
     _print_summary(Index(source), address_of(output))
 
@@ -347,7 +354,7 @@ def _print_summary(index: Index, place: Path | str) -> None:
 
 def _print_expansions(index: Index) -> None:
     for file in index.options.expansions:
-        print(f"expansions\t{file.used} of {file.lines} lines used, sha256 {file.sha256}")
+        print(f"expansions\t{file.used} of {file.lines} lines used in the build, sha256 {file.sha256}")
 
 
 def check(

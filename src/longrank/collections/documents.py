@@ -81,7 +81,7 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
     if not number:
         raise InputError("there is no document", fix=EMPTY)
     if composed:
-        composer.check_seen(_shown(source))
+        composer.check_seen(notes, _shown(source))
 
 
 def locate_in_files(sources: Sequence[str], notes: Notes, options: CorpusOptions) -> Iterator[Located]:

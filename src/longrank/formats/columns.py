@@ -64,7 +64,7 @@ def split_columns(block: Block, names: Sequence[str], path: Path, *, comments: N
         return _split_rows(block, names, path, comments)
     width = len(names) + 1  # of a row and the mark that ends it
     n_rows = block.text.count("\n") + 1
-    fields = _fields(f"{block.text}\n".replace("\n", f" {_ROW_END} "))
+    fields = split_fields(f"{block.text}\n".replace("\n", f" {_ROW_END} "))
     if (
         len(fields) != n_rows * width
         or set(fields[width - 1 :: width]) != {_ROW_END}
@@ -98,7 +98,7 @@ def _rows(block: Block) -> Iterator[tuple[int, list[str]]]:
     for row in _ROW.finditer(block.text):
         line += block.text.count("\n", counted, row.start())
         counted = row.start()
-        yield line, _fields(row[0])
+        yield line, split_fields(row[0])
 
 
 def _resemblance(row: Sequence[str]) -> str:
@@ -127,7 +127,7 @@ def _refuse_controls(block: Block, path: Path) -> None:
             raise InputError(what, path=path, line=line, got=text, fix=fix)
 
 
-def _fields(text: str) -> list[str]:
+def split_fields(text: str) -> list[str]:
     """Split at spaces and tabs only; ``str.split`` does the same for a text without other white space."""
     return text.split() if text.isascii() else [field for field in _BLANKS.split(text) if field]
 

@@ -47,6 +47,9 @@ def is_cord19(path: Path) -> bool:
 def read_cord19(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
     """Yield the papers of a release: ``title``, ``abstract``, ``body``, and ``text``, abstract and body together.
 
+    The other columns of the table are metadata. ``abstract`` and ``body`` are left out where no option names them: the
+    text holds both.
+
     A paper of several rows is read once, from the first row with full text. Section names stand before the first of
     their paragraphs.
 
@@ -54,6 +57,8 @@ def read_cord19(file: SourceFile, notes: Notes, options: CorpusOptions) -> Itera
         InputError: no CSV table with a column ``cord_uid``, a row of another length, an id that cannot be used, a path
             outside the folder, or a JSON file of another form; names the line.
     """
+    named = {*options.fields, *options.index_only, *(options.metadata or ())}
+    left_out = {_ID, *_LISTS, *({"abstract", "body"} - named)}
     chosen: dict[str, tuple[bool, int]] = {}
     n_rows = 0
     for row in _rows(file.path, Notes(), options.text):
@@ -66,7 +71,9 @@ def read_cord19(file: SourceFile, notes: Notes, options: CorpusOptions) -> Itera
     for row in _rows(file.path, notes, options.text):
         doc_id = check_id(row.values[_ID], _ID, file.path, row.line)
         if chosen[doc_id][1] == row.line:
-            yield Record(doc_id, _values(row, file.path, notes), row.line)
+            columns = {name: cell for name, cell in row.values.items() if cell}
+            values = {**columns, **_texts(row, file.path, notes)}
+            yield Record(doc_id, {name: values[name] for name in values if name not in left_out}, row.line)
 
 
 def _rows(path: Path, notes: Notes, options: TextOptions) -> Iterator[_Row]:
@@ -89,7 +96,7 @@ def _rows(path: Path, notes: Notes, options: TextOptions) -> Iterator[_Row]:
         raise InputError(f"is no CSV: {error}", path=path, line=begun) from None
 
 
-def _values(row: _Row, path: Path, notes: Notes) -> dict[str, str]:
+def _texts(row: _Row, path: Path, notes: Notes) -> dict[str, str]:
     abstract, body = row.values.get("abstract", "").strip(), ""
     where = f"{path}:{row.line}"
     names = _parses(row.values)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.errors import InputError
-from longrank.formats.columns import INTEGER, Table, numbers, split_columns
+from longrank.formats.columns import INTEGER, Table, numbers, split_columns, split_fields
 from longrank.formats.lines import Block, read_blocks
 from longrank.formats.trec import grades_of
 from longrank.types import Notes, Span
@@ -73,7 +73,7 @@ def _rows(path: Path, notes: Notes) -> Iterator[PassageJudgment]:
 
 def _form(block: Block) -> tuple[str, ...] | None:
     """Return the columns by the first row; None if the block has only comments."""
-    rows = (line.split() for line in block.text.split("\n"))
+    rows = (split_fields(line) for line in block.text.split("\n"))
     first = next((row for row in rows if row and not row[0].startswith("#")), None)
     return None if first is None else _SPANS if len(first) == len(_SPANS) else _NUMBERED
 
@@ -90,7 +90,7 @@ def _spans(table: Table, path: Path) -> list[tuple[str, int | Span]]:
 def _numbered(table: Table, path: Path) -> list[tuple[str, int | Span]]:
     parts = [passage.rpartition("#") for passage in table.columns[2]]
     for (doc_id, _, number), passage, line in zip(parts, table.columns[2], table.lines, strict=True):
-        if not doc_id or not (number.isascii() and number.isdigit()):
+        if not doc_id or not (number.isascii() and number.isdigit() and len(number) <= INTEGER.max_length):
             fix = "a passage id is the document's id, # and the passage's number from 0"
             raise InputError("passage id has no number", path=path, line=line, got=passage, fix=fix)
     return [(doc_id, int(number)) for doc_id, _, number in parts]

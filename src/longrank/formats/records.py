@@ -123,6 +123,7 @@ class Composer:
         if self._names != ("text",):
             self._used |= _OFFSETS  # they count the code points of 'text' alone
         self._metadata = None if options.metadata is None else frozenset(options.metadata)
+        self._unseen_metadata = set(options.metadata or ())
 
     def document(self, record: Record, path: Path, notes: Notes) -> Document:
         """Return the record as a document.
@@ -139,6 +140,8 @@ class Composer:
             raise _no_text(self._names, where)
         if self._unseen:
             self._unseen -= {name for name, part in parts.items() if part is not None}
+        if self._unseen_metadata:
+            self._unseen_metadata -= record.values.keys()
         text = "\n".join(filter(None, parts.values()))
         if self._names and not text:
             notes.add("documents with an empty text", _shown(where))
@@ -164,10 +167,11 @@ class Composer:
         self._unseen -= {name for name, part in parts.items() if part is not None}
         return "\n".join(filter(None, parts.values()))
 
-    def check_seen(self, place: str | None = None) -> None:
-        """Refuse a chosen field that no record had: it is probably misspelt.
+    def check_seen(self, notes: Notes, place: str | None = None) -> None:
+        """Refuse a chosen field that no record had: it is probably misspelt. Count such names of metadata.
 
         Args:
+            notes: counts the names of metadata.
             place: the source, for the message.
 
         Raises:
@@ -176,6 +180,9 @@ class Composer:
         for name in (*self._names, *self._options.index_only):
             if name in self._unseen and not self._options.known:
                 raise InputError("no document has this field", path=place, got=name, fix="see --fields")
+        if not self._options.known:
+            for name in sorted(self._unseen_metadata):
+                notes.add("names of metadata that no document has", name)
 
     def _other(self, record: Record, where: Place, notes: Notes) -> dict[str, Any]:
         """Return the fields that are no part of the document yet."""

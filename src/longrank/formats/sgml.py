@@ -27,7 +27,7 @@ _BODIES = ("text", "lp", "leadpara")
 
 
 def read_trectext(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
-    """Yield the documents of a newswire file; any other tag (``date``, ``byline``) is a field by its name.
+    """Yield the documents of a newswire file; any other tag (``date``, ``byline``) that an option names is a field.
 
     The title is the headline (HEADLINE, HL, TITLE, TI, TTL or HEAD outside the text); the text is the sections
     TEXT, LP and LEADPARA. A document without these sections is read whole, except its DOCNO.
@@ -36,7 +36,8 @@ def read_trectext(file: SourceFile, notes: Notes, options: CorpusOptions) -> Ite
         InputError: no ``<DOC>``, a ``<DOC>`` that is not closed or holds another, no or two DOCNOs, an id of several
             words; names the line.
     """
-    extra = tuple(name for name in (*options.fields, *options.index_only) if name not in ("title", "text"))
+    named = (*options.fields, *options.index_only, *(options.metadata or ()))
+    extra = tuple(name for name in dict.fromkeys(named) if name not in ("title", "text"))
     sections = _section_pattern(_TITLES + _BODIES)
     extra_fields = {name: _section_pattern((name.lower(),)) for name in extra}
     for raw in raw_documents(file.path, notes, options.text):

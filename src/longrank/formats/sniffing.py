@@ -14,7 +14,7 @@ from longrank.formats.opening import open_bytes
 _SNIFFED = 4096  # bytes
 _BOM = b"\xef\xbb\xbf"
 _ZIP = b"PK\x03\x04"
-_PARTS = {"word/document.xml": "docx", "ppt/presentation.xml": "pptx"}
+_PARTS = {"word/document": "docx", "ppt/presentation": "pptx"}  # some programs add a number before .xml
 _MIMETYPES = {
     b"application/vnd.oasis.opendocument.text": "odt",
     b"application/vnd.oasis.opendocument.text-template": "odt",
@@ -42,8 +42,8 @@ def format_of_content(path: Path) -> str | None:
 
 def _zipped(path: Path) -> str | None:
     with suppress(*_DAMAGED), zipfile.ZipFile(path) as archive:
-        for name, format in _PARTS.items():
-            if name in archive.NameToInfo:
+        for start, format in _PARTS.items():
+            if any(re.fullmatch(start + r"[0-9]*\.xml", name) for name in archive.NameToInfo):
                 return format
         with archive.open("mimetype") as stream:
             return _MIMETYPES.get(stream.read(_LONGEST_MIMETYPE).strip())

@@ -219,7 +219,8 @@ def _built(tag: str, pairs: _Pairs, scores: Sequence[float], path: Path) -> Run:
 def _note_contradictions(pairs: _Pairs, ranks: array[int], scores: array[float], path: Path, notes: Notes) -> None:
     """Count the rows whose rank and score put them on different sides of the row before."""
     falls = np.sign(np.diff(np.frombuffer(ranks, dtype=np.int64)))
-    rises = np.sign(np.diff(np.frombuffer(scores, dtype=np.float64).astype(np.float32)))
+    with np.errstate(over="ignore"):  # a difference of two float32 may be infinite: its sign is right
+        rises = np.sign(np.diff(np.frombuffer(scores, dtype=np.float64).astype(np.float32)))
     suspects = np.flatnonzero(falls * rises > 0).tolist()
     rows = [row + 1 for row in suspects if pairs.query_ids[row] == pairs.query_ids[row + 1]]
     for row in islice(rows, 1):

@@ -132,3 +132,11 @@ def test_bytes_of_whole_files_are_counted_for_the_progress(tmp_path: Path) -> No
     counted: list[int] = []
     list(read_documents(tmp_path, CorpusOptions(text=TextOptions(on_bytes=counted.append))))
     assert sum(counted) == sum(path.stat().st_size for path in tmp_path.iterdir())
+
+
+def test_a_source_that_a_file_states_is_left_out_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("---\nsource: https://example.org\nauthor: Ada\n---\nCats purr.\n")
+    notes = Notes()
+    [document] = read(tmp_path, notes)
+    assert document.metadata == {"source": "a.md", "author": "Ada"}
+    assert any("values 'source' of the files themselves left out" in line for line in notes.lines())

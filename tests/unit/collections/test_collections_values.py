@@ -51,6 +51,11 @@ def test_queries_of_a_table_have_pyterriers_columns() -> None:
     assert [query.text for query in read_queries(queries, field="narrative")] == ["x", "y"]
 
 
+def test_a_query_of_a_table_stands_before_a_text_which_is_that_of_a_document() -> None:
+    queries = read_queries(frame(qid=["1"], query=["dogs"], docno=["d"], text=["Dogs bark at night."]))
+    assert [query.text for query in queries] == ["dogs"]
+
+
 def test_a_series_is_ids_and_texts() -> None:
     pandas = pytest.importorskip("pandas")
     assert read_queries(pandas.Series({"x": "dogs", "y": "cats"})) == read_queries({"x": "dogs", "y": "cats"})

@@ -114,3 +114,10 @@ def test_a_metadata_table_of_something_else_is_no_release(tmp_path: Path) -> Non
 def test_abstracts_may_be_longer_than_pythons_limit_of_csv(tmp_path: Path) -> None:
     (tmp_path / "metadata.csv").write_text("cord_uid,title,abstract\na,T," + "word " * 40_000 + "\n")
     assert len(read(tmp_path)[0][0].text.split()) == 40_000
+
+
+def test_other_columns_are_metadata_and_the_parts_of_the_text_only_if_named(release: Path) -> None:
+    documents, _ = read(release)
+    assert [document.metadata for document in documents] == [{"sha": "s1"}, {"sha": "s2"}, {}, {"sha": "s3"}]
+    named = read_documents(str(release), CorpusOptions(metadata=("abstract",)))
+    assert [document.metadata for document in named][2] == {"abstract": "Two lines\nof an abstract."}

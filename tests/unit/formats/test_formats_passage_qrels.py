@@ -17,6 +17,7 @@ def read(tmp_path: Path, text: str, notes: Notes | None = None) -> list[tuple[ob
 
 
 def test_a_passage_is_a_number_after_the_last_sharp(tmp_path: Path) -> None:
+    assert read(tmp_path, "q 0 a\u00a0b#3 1\n") == [("q", "a\u00a0b", 3, 1, 1)]
     assert read(tmp_path, "q 0 d#3 1\nq 0 a#b#0 0\n") == [("q", "d", 3, 1, 1), ("q", "a#b", 0, 0, 2)]
 
 
@@ -36,6 +37,7 @@ def test_a_repeated_judgment_is_counted(tmp_path: Path) -> None:
     [
         ("q 0 d 1\n", ":1: passage id has no number (got 'd'); a passage id is the document's id, # and"),
         ("q 0 d#x 1\n", ":1: passage id has no number (got 'd#x')"),
+        (f"q 0 d#{'9' * 30} 1\n", ":1: passage id has no number"),
         ("q 0 #1 1\n", ":1: passage id has no number (got '#1')"),
         ("q d 0 1.5 1\n", ":1: end is not an integer (got '1.5')"),
         ("q d 0 5 1\nq 0 d#1 1\n", ":2: 4 columns instead of 5"),

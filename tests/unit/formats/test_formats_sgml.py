@@ -200,6 +200,14 @@ def test_a_file_without_doc_is_refused(tmp_path: Path) -> None:
         read(tmp_path, "just words\n")
 
 
+def test_named_tags_are_metadata_and_a_name_that_no_document_has_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "ft").write_text(FT)
+    notes, options = Notes(), CorpusOptions(metadata=("date", "yaer"))
+    [found] = locate_documents([str(tmp_path / "ft")], notes, options)
+    assert found.document.metadata == {"date": "910514"}
+    assert "names of metadata that no document has: 1 (first: yaer)" in notes.lines()
+
+
 # --- trecweb --------------------------------------------------------------------------------------
 
 WEB = """<DOC>

@@ -13,6 +13,7 @@ from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.child import parse
 from longrank.formats.parsed.markdown import read_markdown
 from longrank.formats.parsed.rst import read_rst
+from longrank.formats.sniffing import format_of_content
 
 
 def parsed(path: Path, format: str) -> Parsed:
@@ -156,6 +157,12 @@ def test_a_mail_is_read_as_its_bytes_are(charset: str, encoding: str, n_unfit: i
     assert document.notes.get("mail texts whose bytes do not fit their encoding", 0) == n_unfit
 
 
+def test_mail_declared_latin_1_may_have_quotes_of_windows(tmp_path: Path) -> None:
+    raw = b"Subject: s\nContent-Type: text/plain; charset=ISO-8859-1\n\n\x93caf\xe9\x94"
+    (tmp_path / "a.eml").write_bytes(raw)
+    assert parsed(tmp_path / "a.eml", "eml").text == "\u201ccaf\xe9\u201d"
+
+
 def test_html_tags_in_markdown_separate_words_unless_they_format_a_part_of_one() -> None:
     text = (
         "| honey<br>bees | river<BR/>fish |\n|---|---|\n| H<sub>2</sub>O | <kbd>Ctrl</kbd>+<kbd>C</kbd><!-- x --> |\n"
@@ -180,3 +187,22 @@ def test_texts_inside_a_paragraph_of_an_opendocument_text_are_lines(tmp_path: Pa
     )
     document = parsed(odt(tmp_path / "a.odt", body), "odt")
     assert document.text == "left\nAlt\nText\nright\n\ncats\nOne.\nTwo.\npurr, see Cats."
+
+
+def test_a_word_file_may_name_its_parts_as_it_likes(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    usual = docx(tmp_path / "a.docx", paragraph("Cats", "berschrift1") + paragraph("purr"))
+    with zipfile.ZipFile(usual) as archive:
+        parts = {
+            name.replace("document.", "document2.").replace("styles.", "s2."): archive.read(name)
+            for name in archive.namelist()
+        }
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    relations = "<Relationships>{}</Relationships>".format
+    whole = relations(f'<Relationship Id="r1" Type="{kind}/officeDocument" Target="word/document2.xml"/>')
+    of_body = relations(f'<Relationship Id="r1" Type="{kind}/styles" Target="/word/s2.xml"/>')
+    named = {"_rels/.rels": whole, "word/_rels/document2.xml.rels": of_body}
+    path = zipped(tmp_path / "b", {**parts, **named})
+    assert parsed(path, "docx").text == "Cats\n\npurr"
+    assert parsed(path, "docx").headings == [(0, 4, 1)]
+    assert format_of_content(path) == "docx"

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
-from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened
+from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened, related
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-_BODY = "word/document.xml"
+_BODY, _STYLES = "word/document.xml", "word/styles.xml"
 _BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _TWINS = frozenset({"del", "moveFrom", "Fallback"})  # deleted or moved text, and text boxes a second time
 _SKIPPED = _TWINS | {"instrText", "pPr", "rPr"}  # field codes and properties
 _HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
-_NOTES = ("word/footnotes.xml", "word/endnotes.xml")
+_NOTES = ("footnotes", "endnotes")
 
 
 def read_docx(path: str) -> Iterator[Parsed]:
@@ -29,20 +29,22 @@ def read_docx(path: str) -> Iterator[Parsed]:
     """
     with opened(path) as container:
         writer = TextWriter()
-        levels = _levels(container)
-        for name in (_BODY, *(name for name in _NOTES if name in container)):
+        body = related(container, "", "officeDocument", _BODY)
+        levels = _levels(container, related(container, body, "styles", _STYLES))
+        notes = (related(container, body, kind, f"word/{kind}.xml") for kind in _NOTES)
+        for name in (body, *(name for name in notes if name in container)):
             for paragraph in _paragraphs(container.xml(name)):
                 writer.add(_text(paragraph), levels.get(_style(paragraph), 0))
         values = core_values(container, "docProps/core.xml")
         yield writer.parsed(values.pop("title", ""), values)
 
 
-def _levels(container: Container) -> dict[str, int]:
+def _levels(container: Container, styles: str) -> dict[str, int]:
     """Return the heading level of each style that is a heading; names of styles are in English in every language."""
-    if "word/styles.xml" not in container:
+    if styles not in container:
         return {}
     levels = {}
-    for style in container.xml("word/styles.xml"):
+    for style in container.xml(styles):
         name = next((attribute(child, "val") for child in style if local(child) == "name"), "")
         if match := _HEADING.match(name):
             levels[attribute(style, "styleId")] = int(match[1])

@@ -19,6 +19,7 @@ from longrank.formats.parsed.writer import TextWriter
 
 _MOST_BYTES = 64 << 20  # of a message
 _HEADER = re.compile(rb"[!-9;-~]+:|>From ")
+_WINDOWS = {"iso-8859-1": "cp1252", "latin1": "cp1252"}  # as in browsers and mail programs
 _VALUES = {"from": "author", "to": "to", "date": "date"}
 
 
@@ -125,5 +126,6 @@ def _content(part: EmailMessage) -> tuple[str, bool]:
     """Return the text of a part, and True if its bytes fit its charset or UTF-8, which many programs send as ASCII."""
     payload = part.get_payload(decode=True)
     raw = payload if isinstance(payload, bytes) else b""
-    text, fits = decoded(raw, (part.get_content_charset("utf-8"), "utf-8"))
+    charset = part.get_content_charset("utf-8")
+    text, fits = decoded(raw, (_WINDOWS.get(charset, charset), "utf-8"))
     return text.replace("\r\n", "\n").replace("\x00", ""), fits

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
-from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened
+from longrank.formats.parsed.zipped import attribute, core_values, local, opened, related, relations
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -26,14 +25,15 @@ def read_pptx(path: str) -> Iterator[Parsed]:
     """
     with opened(path) as container:
         writer = TextWriter()
-        related = _related(container, _SHOW)
-        for slide in _slides(container.xml(_SHOW)):
-            name = related.get(_relation(slide), "")
+        show = related(container, "", "officeDocument", _SHOW)
+        slides = {relation.key: relation.part for relation in relations(container, show)}
+        for slide in _slides(container.xml(show)):
+            name = slides.get(_relation(slide), "")
             writer.page()
             _add_shapes(container.xml(name), writer)
-            for other in _related(container, name).values():
-                if "/notesSlides/" in other and other in container:
-                    _add_shapes(container.xml(other), writer)
+            notes = related(container, name, "notesSlide", "")
+            if notes in container:
+                _add_shapes(container.xml(notes), writer)
         values = core_values(container, "docProps/core.xml")
         yield writer.parsed(values.pop("title", ""), values)
 
@@ -47,21 +47,6 @@ def _slides(show: Element) -> Iterator[Element]:
 
 def _relation(slide: Element) -> str:
     return next((value for key, value in slide.attrib.items() if key.endswith("}id")), "")
-
-
-def _related(container: Container, name: str) -> dict[str, str]:
-    """Return the parts that a part refers to, by the ids of the relations; targets outside are left out."""
-    folder, base = posixpath.split(name)
-    relations = f"{folder}/_rels/{base}.rels"
-    if relations not in container:
-        return {}
-    targets = {}
-    for relation in container.xml(relations):
-        if attribute(relation, "TargetMode") != "External":
-            target = attribute(relation, "Target")
-            joined = target.lstrip("/") if target.startswith("/") else posixpath.join(folder, target)
-            targets[attribute(relation, "Id")] = posixpath.normpath(joined)
-    return targets
 
 
 def _add_shapes(root: Element, writer: TextWriter) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from longrank.formats.parsed import Unreadable
 from longrank.formats.parsed.language_codes import language_fields
@@ -103,6 +104,33 @@ def local(element: Element) -> str:
 def attribute(element: Element, name: str) -> str:
     """Return an attribute by its name without its namespace; empty if absent."""
     return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+class Relation(NamedTuple):
+    """A part that another part of an Office file refers to: its id, its kind (``styles``, ``slide``) and its name."""
+
+    key: str
+    kind: str
+    part: str
+
+
+def relations(container: Container, name: str) -> list[Relation]:
+    """Return the relations of a part of an Office file, or of the file if the name is empty; none to other files."""
+    folder, base = posixpath.split(name)
+    listed = posixpath.join(folder, "_rels", f"{base}.rels")
+    found = []
+    for element in container.xml(listed) if listed in container else ():
+        if attribute(element, "TargetMode") != "External":
+            target = attribute(element, "Target")
+            joined = target.lstrip("/") if target.startswith("/") else posixpath.join(folder, target)
+            kind = posixpath.basename(attribute(element, "Type"))
+            found.append(Relation(attribute(element, "Id"), kind, posixpath.normpath(joined)))
+    return found
+
+
+def related(container: Container, name: str, kind: str, usual: str) -> str:
+    """Return the part of a kind that a part refers to; `usual`, the usual name, if it refers to none."""
+    return next((relation.part for relation in relations(container, name) if relation.kind == kind), usual)
 
 
 def core_values(container: Container, name: str) -> dict[str, str]:

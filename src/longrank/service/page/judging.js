@@ -14,22 +14,29 @@ export function openJudging(info) {
   return levels.length > 0;
 }
 
-/** Return the grade of a pressed key; null: the key is no grade, or belongs to a field. */
+let sending = false; // until the server has the last grade, no other is taken: it would be for a document not yet shown
+
+/** Return the grade of a pressed key; null: the key is no grade, or belongs to a field, or a grade is being sent. */
 export function gradeOf(event) {
   if (isModified(event) || event.target.matches("input, textarea, select")) return null;
-  return levels.find(({ grade }) => String(grade) === event.key)?.grade ?? null;
+  return sending ? null : levels.find(({ grade }) => String(grade) === event.key)?.grade ?? null;
 }
 
 /** Keep a grade of a document; null removes it. query: {query} or {query_id}. Returns the query's grades. */
 export async function judge(query, doc, grade) {
-  return (await ask("judgments", { ...query, doc_id: doc, grade })).grades;
+  sending = true;
+  try {
+    return (await ask("judgments", { ...query, doc_id: doc, grade })).grades;
+  } finally {
+    sending = false;
+  }
 }
 
 /** Make the buttons of a document's grades; choose(grade) is called with the grade, null if it is pressed again. */
 export function gradeButtons(chosen, choose) {
   const button = ({ grade, meaning }) => h("button", {
     type: "button", "data-grade": grade, "aria-keyshortcuts": grade, "aria-pressed": String(grade === chosen),
-    click: () => choose(grade === chosen ? null : grade),
+    click: () => sending || choose(grade === chosen ? null : grade),
   }, h("kbd", {}, String(grade)), ` ${meaning}`);
   return h("div", { class: "grades", role: "group", "aria-label": "Grade" }, levels.map(button));
 }
