@@ -18,13 +18,14 @@ import torch
 from longrank.engines import Engine
 from longrank.errors import InputError
 from longrank.evaluation.folds import make_folds
-from longrank.formats.folds import Fold, open_folds, read_folds
+from longrank.formats.folds import Fold, open_folds
 from longrank.formats.trec import read_run, write_run
+from longrank.storage import digest_of
 from longrank.storage.workplace import check_own
 from longrank.training.experiment import Experiment
-from longrank.training.one_fold import FoldTraining, Progress, train_on
+from longrank.training.one_fold import MAY_DIFFER, FoldTraining, Progress, check_folds, train_on
 from longrank.training.ranks import Ranks
-from longrank.training.run_folder import FOLDS, TEST_RUN, seal_training
+from longrank.training.run_folder import FOLDS, TEST_RUN, check_one_training, seal_training
 from longrank.types import Notes, Qrels, Query, Run
 
 FOLD_SEED = 42
@@ -162,6 +163,7 @@ def _pooled(folder: Path, folds: Mapping[str, Fold], notes: Notes) -> Run | None
         notes.say(f"folds left to train: {', '.join(left)}")
     if left or _tested_twice(folds) is not None:
         return None
+    check_one_training(folder, {name: digest_of(fold._asdict()) for name, fold in folds.items()}, MAY_DIFFER)
     runs = [read_run(folder / name / TEST_RUN, Notes()) for name in folds]
     pooled = Run("longrank", (row for run in runs for row in run.rows()))
     write_run(pooled, folder / TEST_RUN)
@@ -213,7 +215,5 @@ def _check_folder(folder: Path, folds: Mapping[str, Fold]) -> None:
     Raises:
         InputError: such a folder.
     """
-    begun = (folder / FOLDS).exists()
-    check_own(folder, "training over folds", begun=begun)
-    if begun and read_folds(folder / FOLDS, Notes()) != folds:
-        raise InputError("was begun with other folds", path=folder, fix="give the same folds, or choose a new folder")
+    check_own(folder, "training over folds", begun=(folder / FOLDS).exists())
+    check_folds(folder, folds)

@@ -13,11 +13,12 @@ import torch
 
 from longrank.engines import Engine, changed, in_order, opening_here
 from longrank.errors import InputError
-from longrank.formats.folds import Fold, write_folds
+from longrank.formats.folds import Fold, read_folds, write_folds
 from longrank.formats.trec import write_run
 from longrank.index.shared import SharedIndex
 from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettings, Scorer
+from longrank.storage.files import lock_in_turn
 from longrank.storage.workplace import create
 from longrank.training.experiment import Experiment
 from longrank.training.loop import check_loop, identity_of, note_best, train
@@ -29,7 +30,7 @@ from longrank.training.together import Together
 from longrank.training.updates import with_precision
 from longrank.types import Notes, Run
 
-_MAY_DIFFER = (  # among folds: the initial network and the teacher
+MAY_DIFFER = (  # among folds: the initial network and the teacher
     "processes.",
     "run.fold.",
     "run.lineage.",
@@ -95,8 +96,7 @@ class FoldTraining:
             what = "the initial network, or the teacher, changed since this command opened it"
             raise changed(experiment.settings.network.model, what)
         if ranks.first:
-            create(folder)
-            write_folds(experiment.folds, folder / FOLDS)
+            _begin(folder, experiment.folds)
         ranks.wait()
         advance = progress(name, experiment.settings.loop.steps)
         train_on(experiment, task, run, folder / name, advance, remarks, self.tensorboard)
@@ -118,7 +118,7 @@ class FoldTraining:
         run = experiment.identity(name, task)
         for other in experiment.folds:
             if other != name:
-                check_alike(self.folder / other, identity_of(loop, run, ranks), _MAY_DIFFER)
+                check_alike(self.folder / other, identity_of(loop, run, ranks), MAY_DIFFER)
         return task, run
 
     def by(self, engine: Engine, names: Sequence[str], progress: Progress, notes: Notes) -> None:
@@ -129,11 +129,32 @@ class FoldTraining:
         """
         run = self.checked(names[0], Notes())[1]
         training = replace(self, networks=(run["model"], run["teacher"]))
-        create(self.folder)
-        write_folds(self.experiment.folds, self.folder / FOLDS)
+        _begin(self.folder, self.experiment.folds)
         advance = progress("folds", len(names))
         for name, remarks in zip(names, in_order(_counted(engine.each(training, names), advance)), strict=True):
             notes.merge(remarks, name)
+
+
+def check_folds(folder: Path, folds: Mapping[str, Fold]) -> None:
+    """Refuse a folder that was begun with other folds.
+
+    Raises:
+        InputError: such a folder.
+    """
+    if (folder / FOLDS).exists() and read_folds(folder / FOLDS, Notes()) != folds:
+        raise InputError("was begun with other folds", path=folder, fix="give the same folds, or choose a new folder")
+
+
+def _begin(folder: Path, folds: Mapping[str, Fold]) -> None:
+    """Write the folds; another command may have begun the folder since it was checked.
+
+    Raises:
+        InputError: the folder was begun with other folds.
+    """
+    create(folder)
+    with lock_in_turn(folder / f".{FOLDS}.lock"):
+        check_folds(folder, folds)
+        write_folds(folds, folder / FOLDS)
 
 
 @dataclass

@@ -88,6 +88,26 @@ def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -
         refuse_changed(path, other, own, "all folds need the same settings: give its settings, or choose a new folder")
 
 
+def check_one_training(folder: Path, folds: Mapping[str, str], but: Sequence[str]) -> None:
+    """Refuse trainings of folds that do not belong together: two commands can have begun them at the same time.
+
+    Args:
+        folder: of all folds, which are finished.
+        folds: fold -> digest of its queries.
+        but: as for `check_alike`.
+
+    Raises:
+        InputError: a fold was trained on other queries, or with other settings than the first fold.
+        IntegrityError: a run.json cannot be read.
+    """
+    records = {name: read_json(folder / name / _RUN) for name in folds}
+    first = next(iter(records.values()))
+    for name, record in records.items():
+        was, now = {"fold": record.get("run", {}).get("fold")}, {"fold": folds[name]}
+        refuse_changed(folder / name / _RUN, was, now, f"delete {folder / name} to train it again")
+        check_alike(folder / name, first, but)
+
+
 def begun_here(folder: Path) -> bool:
     """Tell whether a folder is that of a training, finished or not."""
     return (folder / _RUN).is_file() and read_json(folder / _RUN).get("format") == _FORMAT

@@ -104,6 +104,39 @@ def test_folds_may_be_done_one_at_a_time_in_any_order(folder: Path, tmp_path: Pa
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
+def other_folds() -> dict[str, Fold]:
+    """Return the folds, of which the first trains on fewer queries."""
+    first, *others = FOLDS
+    return {first: FOLDS[first]._replace(train=FOLDS[first].train[:1]), **{name: FOLDS[name] for name in others}}
+
+
+def test_a_folder_that_another_command_begins_meanwhile_with_other_folds_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longrank.formats.folds import read_folds, write_folds
+    from longrank.training.experiment import Experiment
+
+    def check(self: Any, names: Any) -> None:
+        (tmp_path / "t").mkdir()
+        write_folds(other_folds(), tmp_path / "t" / "folds.json")
+
+    monkeypatch.setattr(Experiment, "check", check)
+    with pytest.raises(InputError, match="was begun with other folds; give the same folds, or choose a new folder"):
+        validated(experiment(folder), tmp_path / "t")
+    assert read_folds(tmp_path / "t" / "folds.json", Notes()) == other_folds()
+    assert not (tmp_path / "t" / "s1").exists()
+
+
+def test_folds_that_were_trained_with_other_folds_or_settings_are_not_joined(folder: Path, tmp_path: Path) -> None:
+    from longrank.formats.folds import write_folds
+
+    validated(experiment(folder), tmp_path / "t", only=["s1"])
+    write_folds(other_folds(), tmp_path / "t" / "folds.json")
+    with pytest.raises(InputError, match=r"s1/run.json: was begun with other fold: .*; delete .*s1 to train it again"):
+        validated(experiment(folder, other_folds()), tmp_path / "t", only=["s2"])
+    assert not (tmp_path / "t" / "test.run").exists()
+
+
 def test_what_is_finished_is_not_done_again(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from longrank.training.ranking_task import RankingTask
     from training_tasks import contents
