@@ -127,3 +127,26 @@ def check_weights(path: Path, network: Any, tokenizer: Any, missing: Sequence[st
     rows = network.get_input_embeddings().weight.shape[0]
     if largest >= rows:
         raise InputError(f"the tokenizer's token ids reach {largest}, the network knows {rows} tokens", path=path)
+
+
+def check_lower_case(folder: Path, tokenizer: Any) -> None:
+    """Refuse a module of sentence-transformers that makes texts lower case, with a tokenizer that keeps upper case.
+
+    Args:
+        folder: of the module.
+        tokenizer: the model's tokenizer.
+
+    Raises:
+        InputError: the texts would reach the tokenizer in another case.
+    """
+    path = folder / "sentence_bert_config.json"
+    if path.is_file() and read_json(path).get("do_lower_case") and _keeps_case(tokenizer):
+        fix = "use a tokenizer that makes letters lower case itself (a Lowercase normalizer in tokenizer.json)"
+        raise InputError("the model's texts are to be made lower case before its tokenizer", path=path, fix=fix)
+
+
+def _keeps_case(tokenizer: Any) -> bool:
+    if getattr(tokenizer, "backend_tokenizer", None) is None:
+        return False  # refused by `check_weights`
+    normalizer = tokenizer.backend_tokenizer.normalizer
+    return normalizer is None or normalizer.normalize_str("A") != "a"

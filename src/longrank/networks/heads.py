@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.networks.checks import check_weights, read_json
+from longrank.networks.checks import check_lower_case, check_weights, read_json
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
 from longrank.networks.pretrained import load_pretrained, load_sequence_classifier
@@ -92,20 +92,11 @@ def _check_texts(model: Model, tokenizer: Any) -> None:
     Raises:
         InputError: a default prompt; or lower case, and a tokenizer that keeps upper case.
     """
-    top, own = model.path / "config_sentence_transformers.json", model.network / "sentence_bert_config.json"
+    top = model.path / "config_sentence_transformers.json"
     settings = read_json(top) if top.is_file() else {}
     prompts, name = settings.get("prompts"), settings.get("default_prompt_name")
     prompt = prompts.get(name) if isinstance(prompts, dict) else None
     if prompt:
         fix = "a cross-encoder here reads query and passage alone: use a model without a prompt"
         raise InputError("the model has a default prompt", path=top, got=prompt, fix=fix)
-    if own.is_file() and read_json(own).get("do_lower_case") and _keeps_case(tokenizer):
-        fix = "use a tokenizer that makes letters lower case itself (a Lowercase normalizer in tokenizer.json)"
-        raise InputError("the model's texts are to be made lower case before its tokenizer", path=own, fix=fix)
-
-
-def _keeps_case(tokenizer: Any) -> bool:
-    if getattr(tokenizer, "backend_tokenizer", None) is None:
-        return False  # refused by `check_weights`
-    normalizer = tokenizer.backend_tokenizer.normalizer
-    return normalizer is None or normalizer.normalize_str("A") != "a"
+    check_lower_case(model.network, tokenizer)

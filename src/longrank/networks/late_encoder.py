@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longrank.errors import InputError
-from longrank.networks.checks import check_weights, read_json
+from longrank.networks.checks import check_lower_case, check_weights, read_json
 from longrank.networks.late_settings import LateSettings
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
@@ -40,6 +40,7 @@ def load_late_encoder(model: Model, settings: LateSettings, device: str) -> Late
     encoder, tokenizer, missing = load_pretrained(model, "AutoModel", apart=(_LINEAR,))  # ColBERT's projection
     lacking = [name for name in missing if "pooler" not in name.split(".")]
     check_weights(model.path, encoder, tokenizer, lacking)
+    check_lower_case(model.network, tokenizer)
     check_padding(model, encoder, tokenizer, lambda features: encoder(**features).last_hidden_state[:, 0], "a")
     layers = [_dense(folder) for folder in settings.projections] or [_inline(model)]
     size = encoder.config.hidden_size

@@ -33,11 +33,11 @@ class LateSettings(NamedTuple):
     Attributes:
         query: marker and prompt before a query, such as ``[Q] ``.
         document: marker and prompt before a passage.
-        query_tokens: tokens of a query, special tokens included: a longer query is cut, a shorter one filled up by
-            ``[MASK]`` if `expands`.
+        query_tokens: tokens of a query, special tokens included, up to which a shorter query is filled with ``[MASK]``
+            if `expands`.
+        most_query_tokens: tokens of a query, special tokens included: a longer query is cut; None: the encoder's limit.
         document_tokens: tokens of a passage, special tokens included.
         expands: True: query augmentation.
-        longer: True: a query may be longer than `query_tokens`, up to the encoder's limit.
         attends: True: the encoder attends to the tokens that fill a query up.
         filler: token that fills a query up; empty: the tokenizer's mask token.
         skipped: tokens of passages that are left out of MaxSim.
@@ -48,9 +48,9 @@ class LateSettings(NamedTuple):
     query: str
     document: str
     query_tokens: int
+    most_query_tokens: int | None
     document_tokens: int
     expands: bool
-    longer: bool
     attends: bool
     filler: str
     skipped: tuple[str, ...]
@@ -97,13 +97,14 @@ def _of_metadata(model: Model, notes: Notes) -> LateSettings:
         values = None
     if not isinstance(values, dict):
         raise InputError("is not a JSON object", path=path)
+    query_tokens = int(values.get("query_maxlen") or QUERY_TOKENS)
     return LateSettings(
         query=f"{values.get('query_token_id') or '[unused0]'} ",
         document=f"{values.get('doc_token_id') or '[unused1]'} ",
-        query_tokens=int(values.get("query_maxlen") or QUERY_TOKENS),
+        query_tokens=query_tokens,
+        most_query_tokens=query_tokens,
         document_tokens=int(values.get("doc_maxlen") or DOCUMENT_TOKENS),
         expands=True,
-        longer=False,
         attends=bool(values.get("attend_to_mask_tokens")),
         filler="",
         skipped=tuple(string.punctuation) if values.get("mask_punctuation", True) else (),
@@ -128,12 +129,14 @@ def _of_modules(model: Model) -> LateSettings:
     prompts = {name: _prompt(top, name) for name in ("query", "document")}
     length = own.get("query_length") or top.get("query_length")
     skipped = string.punctuation if mask is None else mask.get("skiplist_words") or []
+    query_tokens = int((expansion or {}).get("length") or length or QUERY_TOKENS)
+    at_least = (expansion or {}).get("strategy") == "min"  # then the length of a query alone has a limit, if any
     return LateSettings(
         **prompts,
-        query_tokens=int((expansion or {}).get("length") or length or QUERY_TOKENS),
+        query_tokens=query_tokens,
+        most_query_tokens=length and int(length) if at_least else query_tokens,
         document_tokens=int(own.get("document_length") or top.get("document_length") or DOCUMENT_TOKENS),
         expands=expansion is not None,
-        longer=(expansion or {}).get("strategy") == "min",
         attends=bool((expansion or {}).get("attend")),
         filler=str((expansion or {}).get("token") or ""),
         skipped=tuple(skipped if top.get("skiplist_words") is None or mask else top["skiplist_words"]),

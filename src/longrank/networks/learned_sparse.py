@@ -18,7 +18,7 @@ from longrank.networks.feeding import Feeder, OffsetTokenizer
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, own_weights, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
-from longrank.networks.sentence_encoder import missing_weights, prompts_of
+from longrank.networks.sentence_encoder import check_lengths, missing_weights, prompts_of
 from longrank.small_files import CONFIG, read_small
 from longrank.text.packing import SEAM
 from longrank.types import Float32s, Notes, Query
@@ -53,6 +53,10 @@ class SparseModel:
         model: the model's files.
         notes: counts queries that were cut.
 
+    Attributes:
+        weights: identity of a text's weights: the model, and how many of them are kept.
+        fingerprint: identity of stored vectors.
+
     Raises:
         InputError: the model cannot be loaded, is no sparse encoder, or its vectors depend on padding.
         MissingExtra: torch or sentence-transformers are not installed.
@@ -65,6 +69,8 @@ class SparseModel:
             reader = reader_of(self._network, "document")
             tokenizer, encoder = reader.tokenizer, reader.auto_model
             check_weights(model.path, encoder, tokenizer, missing_weights(model, encoder))
+            for task in ("query", "document"):
+                check_lengths(model, reader_of(self._network, task))
             check_padding(model, _Padded(self._network, encoder), tokenizer, self._forward, "a")
         self.max_tokens = choose_max_tokens(model, None, reader.max_seq_length, position_limit(encoder))
         self._feeder = Feeder(
@@ -78,7 +84,9 @@ class SparseModel:
         self._prompt, packer = prompts_of(self._network).document, self._feeder.packer
         used = packer.leading_tokens(self._prompt) + SEAM if self._prompt else 0
         self.offset_tokenizer = OffsetTokenizer(self._feeder.tokenizer, max(1, packer.text_room - used))
-        self.fingerprint = f"sparse {model.fingerprint} max_tokens={self.max_tokens} device={encoder.device.type}"
+        most = self._network.max_active_dims
+        self.weights = f"sparse {model.fingerprint}" + ("" if most is None else f" max_active_dims={most}")
+        self.fingerprint = f"{self.weights} max_tokens={self.max_tokens} device={encoder.device.type}"
 
     def encode(self, texts: Sequence[str]) -> SparseRows:
         """Return the vectors of a document's passages, which have batches of their own.
@@ -124,10 +132,12 @@ class SparseModel:
 
     def _forward(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
         import torch
+        from sentence_transformers.util import select_max_active_dims
 
         with torch.inference_mode():
-            rows: torch.Tensor = self._network(dict(features), task="document")["sentence_embedding"]
-        return rows.float()
+            rows = self._network(dict(features), task="document")["sentence_embedding"]
+            kept: torch.Tensor = select_max_active_dims(rows, self._network.max_active_dims)
+        return kept.float()
 
 
 class _Padded(NamedTuple):

@@ -105,7 +105,7 @@ def open_sparse(
     if not name:
         raise InputError("the vectors do not name their model", path=stored.path, fix="name its folder: --set model=")
     encoder: Any = SparseModel(find_model(name), notes)
-    if not stored.encoder.startswith(f"sparse {encoder.model.fingerprint} "):
+    if not stored.encoder.startswith(f"{encoder.weights} "):
         fix = "name the model of the vectors, or store vectors again"
         raise VectorsDoNotFit("the sparse vectors are of another model", path=stored.path, got=name, fix=fix)
     return Sparse(index, stored, encoder.query_weights, best=best, notes=notes)

@@ -88,10 +88,10 @@ class BiEncoder:
             device=str(self._network.device),
             notes=self._notes,
         )
-        where = self._network.device.type
+        where, truncated = self._network.device.type, self._network.truncate_dim
         self._options = (
             f"max_tokens={self.max_tokens} batch_tokens={self._feeder.batch_tokens} device={where} "
-            f"{computed_by(dtype, backend)}"
+            f"{computed_by(dtype, backend)}" + (f" truncate_dim={truncated}" if truncated else "")
         )
         packer, prompt = self._feeder.packer, self._prompts.document
         room = packer.text_room - (packer.leading_tokens(prompt) + SEAM if prompt else 0)
@@ -112,7 +112,7 @@ class BiEncoder:
 
     @property
     def dimension(self) -> int:
-        """H, the number of dimensions."""
+        """H, the number of dimensions: of Matryoshka models (Kusupati et al. 2022), as many as the files tell."""
         return int(self._network.get_embedding_dimension())
 
     def use_vectors(self, stored: PassageVectors, *, selects: bool) -> None:
@@ -244,7 +244,7 @@ class BiEncoder:
         extra = {"prompt_length": self._feeder.packer.leading_tokens(prompt)} if prompt else {}
 
         def forward(features: dict[str, torch.Tensor]) -> torch.Tensor:
-            rows = self._network({**features, **extra})["sentence_embedding"].float().cpu().numpy()
+            rows = self._network({**features, **extra})["sentence_embedding"][:, : self.dimension].float().cpu().numpy()
             return from_numpy(held(np.ascontiguousarray(rows)))
 
         return [

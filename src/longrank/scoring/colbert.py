@@ -68,7 +68,7 @@ class Colbert:
             self.encoder, tokenizer, self._projection = load_late_encoder(model, settings, choose_device(device))
         limit = choose_max_tokens(model, None, tokenizer.model_max_length, position_limit(self.encoder))
         self.max_tokens = choose_max_tokens(model, max_tokens or min(limit, settings.document_tokens), limit)
-        most = limit if settings.longer else min(limit, settings.query_tokens)
+        most = min(limit, settings.most_query_tokens or limit)
         self.max_query_tokens = choose_max_tokens(model, max_query_tokens or most, limit)
         self._plain = self.encoder.forward  # it gives vectors to tokens that no token attends to
         accelerate(self.encoder, dtype=dtype)
@@ -88,9 +88,11 @@ class Colbert:
         self._skipped = token_ids_of(raw, tokenizer.unk_token_id, settings.skipped)
         self._normalizes = settings.normalizes
         self.offset_tokenizer = OffsetTokenizer(raw, self._documents.room)
+        filled = self._filler.length
         self.fingerprint = (
             f"colbert {model.fingerprint} max_tokens={self.max_tokens} max_query_tokens={self.max_query_tokens} "
-            f"batch_tokens={self._feeder.batch_tokens} device={where.type} {computed_by(dtype, 'torch')}"
+            + (f"filled={filled} " if filled not in (0, self.max_query_tokens) else "")
+            + f"batch_tokens={self._feeder.batch_tokens} device={where.type} {computed_by(dtype, 'torch')}"
         )
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:

@@ -108,6 +108,8 @@ def _seen(text: str, terms: frozenset[str]) -> int | None:
     ``. ' : , ;`` may lie within a word (``u.s``) if such a character follows; the analyzer must decide then, and
     wherever a character that is not ASCII is near.
     """
+    if "\u0130" in text:  # its lower case is two characters, of which the analyzer takes the first
+        return None
     lowered, count = text.lower(), 0
     for term in terms:
         at = lowered.find(term)

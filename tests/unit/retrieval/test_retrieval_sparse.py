@@ -77,6 +77,18 @@ def test_rankings_are_the_best_products_of_all_passages(index: Index, models: di
         assert found == sorted(found, key=lambda row: (row.score, row.doc_id), reverse=True)
 
 
+def test_a_model_that_keeps_some_weights_of_a_text_does_so_for_passages_and_queries(tmp_path: Path) -> None:
+    folder = save_splade(tmp_path / "five", max_active_dims=5)
+    made = add_sparse(new_index(tmp_path / "index"), str(folder))
+    rows = SparseModel(find_model(str(folder)), Notes()).encode(["a long river. the stone", "moon"])
+    assert rows.lengths.max() <= 5
+    sparse = make_retriever(made, "sparse", model=str(folder))
+    for query in QUERIES:
+        found = {row.doc_id: row.score for row in sparse.retrieve(query, 100)}
+        assert dict(naive(made, folder, query)) == pytest.approx(found, rel=1e-4)
+    assert " max_active_dims=5 " in stored_sparse(made).encoder
+
+
 def test_an_inference_free_model_looks_the_query_up(models: dict[str, Path], tmp_path: Path) -> None:
     made = add_sparse(new_index(tmp_path / "index"), str(models["inference-free"]))
     sparse = make_retriever(made, "sparse", model=str(models["inference-free"]))

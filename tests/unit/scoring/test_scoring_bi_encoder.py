@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,6 +56,31 @@ def cosines_of_sentence_transformers(folder: Path, query: str, passages: Sequenc
     network.tokenizer.backend_tokenizer.no_padding()
     encoded = network.encode_query(query), network.encode_document(list(passages))
     return util.cos_sim(*encoded)[0].numpy()
+
+
+def test_a_matryoshka_model_is_cut_to_the_dimensions_of_its_files(tiny: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny, tmp_path / "m")
+    path = tmp_path / "m" / "config_sentence_transformers.json"
+    settings = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**settings, "truncate_dim": 6}))
+    cut, whole = scorer(tmp_path / "m"), scorer(tiny)
+    found = cut.score([task(QUERY, PASSAGES)])[0].scores
+    np.testing.assert_allclose(found, cosines_of_sentence_transformers(tmp_path / "m", QUERY, PASSAGES), atol=2e-6)
+    assert np.abs(found - whole.score([task(QUERY, PASSAGES)])[0].scores).max() > 0.01
+    assert (cut.dimension, cut.query_vector(Query("q", QUERY)).shape) == (6, (6,))
+    assert cut.fingerprint.endswith(" truncate_dim=6")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"query_length": 5}, {"document_length": 5}, {"processing_kwargs": {"text": {"max_length": 5}}}]
+)
+def test_settings_that_cut_texts_of_a_task_are_refused(tiny: Path, tmp_path: Path, settings: dict[str, object]) -> None:
+    pytest.importorskip("sentence_transformers", minversion="6.0")
+    shutil.copytree(tiny, tmp_path / "m")
+    path = tmp_path / "m" / "sentence_bert_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
+    with pytest.raises(InputError, match=r"the model's files set how texts are cut, .*_length=5"):
+        scorer(tmp_path / "m")
 
 
 def test_scores_are_the_cosines_of_sentence_transformers(minilm: BiEncoder) -> None:

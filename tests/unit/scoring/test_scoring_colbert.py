@@ -61,12 +61,30 @@ def test_scores_are_those_of_sentence_transformers(layout: str, tmp_path: Path) 
         ("PyLate", {"skiplist_words": []}),
         ("MultiVector", {"query_expansion": None, "query_length": 10}),
         ("MultiVector", {"query_expansion": {"strategy": "min", "length": 9}}),
+        ("MultiVector", {"query_expansion": {"strategy": "min", "length": 9}, "query_length": 10}),
     ],
 )
 def test_settings_of_a_model_are_followed(layout: str, settings: dict[str, Any], tmp_path: Path) -> None:
     folder = save_colbert(tmp_path / "model", layout, **settings)
     assert np.abs(scores(scorer(folder)) - peer(folder)).max() < 2e-5
     assert np.abs(scores(scorer(folder)) - scores(scorer(save_colbert(tmp_path / "usual", layout)))).max() > 1e-3
+
+
+def test_how_far_queries_are_filled_up_is_a_part_of_the_identity(tmp_path: Path) -> None:
+    folder = save_colbert(tmp_path / "model", "MultiVector", query_expansion={"strategy": "min", "length": 9})
+    usual, filled = scorer(folder), scorer(folder, max_query_tokens=48)
+    assert usual.max_query_tokens == filled.max_query_tokens == 48
+    assert np.abs(scores(usual) - scores(filled)).max() > 1
+    assert usual.fingerprint != filled.fingerprint
+
+
+@pytest.mark.parametrize("layout", ["PyLate", "MultiVector"])
+def test_lower_case_before_a_tokenizer_that_keeps_case_is_refused(layout: str, tmp_path: Path) -> None:
+    folder = save_colbert(tmp_path / "model", layout, "roberta")
+    settings = json.loads((folder / "sentence_bert_config.json").read_text())
+    (folder / "sentence_bert_config.json").write_text(json.dumps({**settings, "do_lower_case": True}))
+    with pytest.raises(InputError, match="are to be made lower case before its tokenizer"):
+        scorer(folder)
 
 
 def test_maxsim_written_out_is_the_score(tmp_path: Path) -> None:

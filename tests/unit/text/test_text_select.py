@@ -26,6 +26,13 @@ def test_a_query_of_stop_words_weighs_nothing() -> None:
     assert term_counts("to be or not to be", ["to be or not to be"]).tolist() == [0]
 
 
+def test_a_capital_i_with_a_dot_is_the_letter_of_the_analyzer() -> None:
+    assert term_counts("hotels in istanbul", ["\u0130stanbul has old hotels.", "Istanbul has hotels."]).tolist() == [
+        2,
+        2,
+    ]
+
+
 def test_termf_takes_the_passages_with_most_query_terms_and_ties_go_to_the_earlier() -> None:
     texts = ["x", "tide", "tide tide", "tide", "x tide tide tide"]
     assert chosen("termf", 2, "tide", texts) == [2, 4]

@@ -25,7 +25,7 @@ from longrank.errors import InputError
 from longrank.networks.backends import Inputs
 from longrank.networks.backends.openvino_runtime import NAME, openvino, save
 from longrank.networks.model_files import SUFFIXES, Model
-from longrank.storage import MANIFEST, atomic_write, verify, write_manifest
+from longrank.storage import MANIFEST, atomic_write, sha256_of, verify, write_manifest
 
 RECORD = "quantization.json"
 _GRAPH = "openvino-int8"
@@ -57,7 +57,8 @@ def write_quantized(
         model: the model.
         graph: the folder of its float32 graph (`exported_folder` with OpenVINO).
         batches: the encoder's inputs for the calibration texts.
-        record: description of the calibration, for quantization.json.
+        record: description of the calibration, for quantization.json, which gets the graph's checksum, too: two CPUs
+            can quantise one model to different graphs.
         folder: an empty folder.
     """
     shutil.copytree(model.path, folder, ignore=_not_read, dirs_exist_ok=True)
@@ -68,8 +69,9 @@ def write_quantized(
     for n, node in enumerate(network.get_ordered_ops()):
         node.set_friendly_name(f"{node.get_type_name()}_{n}")
     save(network, folder / _GRAPH / NAME)
+    checksums = {path.name: sha256_of(path) for path in sorted((folder / _GRAPH).iterdir())}
     with atomic_write(folder / RECORD, "w") as stream:
-        stream.write(json.dumps(record, indent=1) + "\n")
+        stream.write(json.dumps({**record, "graph": checksums}, indent=1) + "\n")
     write_manifest(folder, {"format": "longrank quantized model"})
 
 
