@@ -101,6 +101,13 @@ def test_a_missing_qid_names_the_document(reranker: LongRankReranker, frame: pd.
         reranker(frame)
 
 
+def test_one_qid_has_one_query(reranker: LongRankReranker, frame: pd.DataFrame) -> None:
+    changed = frame.copy()
+    changed.loc[changed.index[-1], "query"] = "another query"
+    with pytest.raises(InputError, match="rows of one qid have different queries"):
+        reranker(changed)
+
+
 def test_titles_are_read_where_the_pipeline_says_so(index: str, frame: pd.DataFrame) -> None:
     titled = LongRankReranker("lexical", index=index, assignments=["title=true"])
     out = titled(frame.assign(title=["hurricanes named hurricanes", None, ""] * 2))

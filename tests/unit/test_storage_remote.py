@@ -147,6 +147,23 @@ def test_only_changed_files_are_sent_and_fetched_and_old_ones_are_removed(s3: St
     assert s3.proxy.fetched - before < 100_000
 
 
+def test_other_peoples_objects_and_folders_below_stay(s3: Stores, cache: Path) -> None:
+    s3.put("files/report.pdf", b"mine")
+    s3.put("files/2024/deep.pdf", b"mine")
+    write(f"{PLACE}/files", a="1", b="2")
+    write(f"{PLACE}/files/sub", a="1")
+    write(PLACE, a="1", c="3")
+    write(PLACE, a="1", c="4")
+    assert {"files/report.pdf", "files/2024/deep.pdf"} <= set(s3.keys())
+    check_objects(PLACE)
+    other_machine(cache)
+    assert [contents(local(f"{PLACE}{end}")) for end in ("", "/files", "/files/sub")] == [
+        {"a": "1", "c": "4"},
+        {"a": "1", "b": "2"},
+        {"a": "1"},
+    ]
+
+
 def test_a_connection_that_is_cut_leaves_the_old_version_and_the_upload_goes_on(s3: Stores, cache: Path) -> None:
     write(PLACE, a="old")
     time.sleep(1.1)  # what comes in the second of the manifest may be what its writer found, and removes

@@ -74,7 +74,8 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
         elif isinstance(item, Located):
             yield item
         elif isinstance(item, Document):
-            yield Located(_checked(item, number, notes), str(_HERE), number)
+            document, index_only = composer.adopted(_checked(item, number, notes), (_HERE, number))
+            yield Located(document, str(_HERE), number, index_only)
         else:
             yield _composed(composer, _record(item, number), _HERE, notes)
             composed = True

@@ -8,7 +8,7 @@ metadata.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,7 +17,7 @@ from longrank.formats.lines import DEFAULT_TEXT, TextOptions
 from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import DEFAULT_PARSER_LIMITS, ParserLimits
 from longrank.formats.spans import passage_spans
-from longrank.types import Document, Notes, headings_of
+from longrank.types import UNMATCHED, Document, Notes, headings_of
 from longrank.types.pages import HEADINGS, PAGE_STARTS, shifted
 
 TITLE = "title"
@@ -166,6 +166,28 @@ class Composer:
         parts = {name: _value(record.values, name, (path, record.line)) for name in self._options.index_only}
         self._unseen -= {name for name, part in parts.items() if part is not None}
         return "\n".join(filter(None, parts.values()))
+
+    def adopted(self, document: Document, where: Place) -> tuple[Document, str]:
+        """Return a `Document` with title, metadata and passages as the options have them, and its `index_only` fields.
+
+        A text that begins with the title in a line of its own has it already: it comes from such an index.
+
+        Raises:
+            InputError: a field for the index only is not a string.
+        """
+        options, title, text = self._options, document.title, document.text
+        metadata, passages = dict(document.metadata), () if options.ignore_passages else document.passages
+        index_only = "\n".join(filter(None, (_value(metadata, name, where) for name in options.index_only)))
+        if self._metadata is not None:
+            metadata = {name: metadata[name] for name in metadata if name in self._metadata or name in _OFFSETS}
+        if options.title_in_text and title and not f"{text}\n".startswith(f"{title}\n"):
+            text = "\n".join(filter(None, (title, text)))
+            by = len(text) - len(document.text)
+            metadata = shifted(metadata, by)
+            passages = tuple(span if span == UNMATCHED else (span[0] + by, span[1] + by) for span in passages)
+        headings = headings_of(metadata) if document.headings else ()
+        adopted = replace(document, text=text, passages=passages, metadata=metadata, headings=headings)
+        return adopted, index_only
 
     def check_seen(self, notes: Notes, place: str | None = None) -> None:
         """Refuse a chosen field that no record had: it is probably misspelt. Count such names of metadata.

@@ -47,10 +47,16 @@ def reading(options: IndexOptions, corpus: CorpusOptions | None = None) -> Corpu
     """Return options of reading documents for an index: `corpus`, with fields, texts and metadata as in the index.
 
     Raises:
-        InputError: as `keeping`.
+        InputError: `corpus` has other ones, which are not the defaults either; or as `keeping`.
     """
+    corpus = corpus or CorpusOptions()
+    given, usual = keeping(corpus, options.analyzer_field), CorpusOptions()
+    for name in ("fields", "index_only", "title_in_text", "metadata"):
+        if getattr(given, name) not in (getattr(usual, name), getattr(options, name)):
+            fix = f"the index has {name}={getattr(options, name)!r}; leave it out, or build a new index"
+            raise InputError(f"`{name}` is an option of a new index", got=getattr(corpus, name), fix=fix)
     own = replace(
-        corpus or CorpusOptions(),
+        corpus,
         fields=options.fields,
         index_only=options.index_only,
         title_in_text=options.title_in_text,

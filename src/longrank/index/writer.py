@@ -20,7 +20,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.formats.records import CorpusOptions
 from longrank.index.batches import batches
 from longrank.index.folder import SegmentName, building, open_parts
-from longrank.index.languages import LanguageReader, keeping, reading
+from longrank.index.languages import LanguageReader, reading
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
 from longrank.index.parts import Part, packed
@@ -78,7 +78,7 @@ class IndexWriter:
         Args:
             documents: as the source of `Index.build`.
             replace: True: a document whose id is in the index replaces that document. False: it is an error.
-            corpus: options of reading the documents. None: defaults, with fields, texts and metadata as in the index.
+            corpus: options of reading the documents; fields, texts and metadata are those of the index.
             progress: called now and then with the number of documents just indexed.
             workers: as for `Index.build`.
 
@@ -86,11 +86,12 @@ class IndexWriter:
             The number of documents that were replaced.
 
         Raises:
-            InputError: a fault of the documents, no document, a doc_id twice, or in the index without `replace`.
+            InputError: a fault of the documents, no document, a doc_id twice, or in the index without `replace`; or
+                `corpus` has other fields, texts or metadata than the index and than its defaults.
             MissingExtra, LongRankError: as `Index.build`.
         """
         known = self._options
-        corpus = reading(known) if corpus is None else keeping(corpus, known.analyzer_field)
+        corpus = reading(known, corpus)
         located = locate_documents(documents, self.notes, corpus)
         cut = batches(located, LanguageReader(self._options, self.notes).analyzer)
         tasks = ((next(self._fresh), batch, self._options) for batch in cut)

@@ -72,7 +72,7 @@ class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has n
         """Return the rows in their new order, with the new columns.
 
         Raises:
-            InputError: a text or a qid is missing; or as the constructor.
+            InputError: a text or a qid is missing, or rows of a qid have different queries; or as the constructor.
         """
         pt.validate.result_frame(inp, extra_columns=["query", "text"])
         if (missing := inp[inp["qid"].isna()]).size:
@@ -84,6 +84,9 @@ class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has n
 
     def _ranked(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of one query in their new order."""
+        if rows["query"].nunique(dropna=False) > 1:
+            got, fix = rows["qid"].iloc[0], "give each query a qid of its own"
+            raise InputError("rows of one qid have different queries", got=got, fix=fix)
         titles = rows["title"] if "title" in rows else repeat("")
         documents = [document(*fields) for fields in zip(rows["docno"], rows["text"], titles, strict=False)]
         ranked = self.reranker.rank(rows["query"].iloc[0], documents, passages=self.passages)

@@ -63,8 +63,9 @@ def computing(
     if cluster is None or not isinstance(engine, FrontEngine):
         yield
         return
-    place = "" if source is None else f"-{digest_of(str(source.absolute()))[:6]}"  # indexes may share a name
-    prefix = f"longrank-{engine.index_name or 'texts'}{place}"
+    # Indexes may share a name; servers of texts alone have none, so those of other pipelines are others.
+    place = engine.pipelines_digest if source is None else digest_of(str(source.absolute()))
+    prefix = f"longrank-{engine.index_name or 'texts'}-{place[:6]}"
     with Replicas(wanted(engine, cluster, source, settings), cluster.address, prefix=prefix) as replicas:
         engine.start = replicas.start
         yield

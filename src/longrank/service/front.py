@@ -6,8 +6,10 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
+from uuid import uuid4
 
 from longrank.engines.replicas import Handles, Lost
 from longrank.index import Index
@@ -19,6 +21,7 @@ from longrank.service.replica import Asked, Facts, PipelineReplica, Told
 from longrank.service.rerank import Answer, RerankRequest, Service, check_limits, check_query, choose_reranking
 from longrank.service.search import choose_searching
 from longrank.service.settings import ServiceSettings
+from longrank.storage import digest_of
 from longrank.types import Notes
 
 _SLACK = 1.0  # seconds for an answer with what is read by the deadline to arrive
@@ -51,6 +54,16 @@ class FrontEngine(Engine):
     start: Callable[[], Handles]
     """Starts the replicas; must be set before `load`."""
 
+    @cached_property
+    def name(self) -> str:
+        """A name that no other server has, not even one of the same pipelines."""
+        return uuid4().hex
+
+    @property
+    def pipelines_digest(self) -> str:
+        """Digest of the pipelines and their settings."""
+        return digest_of([self._names, [str(choice) for choice in self._choices], list(self._assignments)])
+
     def replicas(self, source: Path | None, settings: ServiceSettings) -> dict[str, PipelineReplica]:
         """Return the function of each pipeline's replicas.
 
@@ -60,7 +73,7 @@ class FrontEngine(Engine):
         """
         limits = replace(settings, key=None)
         return {
-            name: PipelineReplica(source, choice._replace(name=name), self._assignments, limits)
+            name: PipelineReplica(source, choice._replace(name=name), self._assignments, limits, self.name)
             for name, choice in zip(self._names, self._choices, strict=True)
         }
 
@@ -86,7 +99,7 @@ class FrontEngine(Engine):
     async def _facts(self, handles: Handles) -> dict[str, Served]:
         served: dict[str, Served] = {}
         for name, choice, settings in zip(self._names, self._choices, self._settings, strict=True):
-            told = await handles.ask(name, lambda: Asked(None), time.monotonic() + _LONGEST_LOAD)
+            told = await handles.ask(name, lambda: Asked(self.name, None), time.monotonic() + _LONGEST_LOAD)
             facts = cast(Facts, _value(told))
             self._notes.merge(facts.notes)
             served[name] = OnCluster(name, settings, choice.model, None, None, 1.0, described=facts.described)
@@ -130,7 +143,7 @@ class There:
     async def _ask(self, name: str, ranking: Search | RerankRequest, deadline: float, by: float | None) -> Any:
         def task() -> Asked:
             now = time.monotonic()
-            return Asked(ranking, deadline - now, None if by is None else by - now)
+            return Asked(self._engine.name, ranking, deadline - now, None if by is None else by - now)
 
         with self._service.admission.admit(0, deadline):
             try:

@@ -39,11 +39,13 @@ class Asked(NamedTuple):
     """A ranking to compute; None: the `Facts` are asked for.
 
     Attributes:
+        server: the server that asks.
         ranking: the ranking.
         seconds: time to the deadline.
         by: time to an answer with the passages that are read by then; None: all is read.
     """
 
+    server: str
     ranking: Search | RerankRequest | None
     seconds: float = 0.0
     by: float | None = None
@@ -101,12 +103,14 @@ class PipelineReplica:
         choice: the pipeline, with its name.
         assignments: ``section.key=value`` for the pipeline.
         settings: the limits.
+        server: name of the server that it works for; the replicas of a later server may have taken its place.
     """
 
     source: Path | None
     choice: PipelineChoice
     assignments: Sequence[str]
     settings: ServiceSettings
+    server: str = ""
     _here: Here | None = field(default=None, init=False)
 
     def open(self) -> None:
@@ -136,6 +140,11 @@ class PipelineReplica:
         return Told(result, self._metrics.taken())
 
     async def _result(self, task: Asked) -> dict[str, Any] | Answer | Facts:
+        if task.server != self.server:
+            fault = (
+                f"the replicas of '{self.choice.name}' are now those of another server of the same name: start again"
+            )
+            raise Refusal(503, "lost", fault)
         now = time.monotonic()
         by = None if task.by is None else now + task.by
         if task.ranking is None:

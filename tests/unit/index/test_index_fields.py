@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from longrank.collections.collection import Collection
 from longrank.errors import InputError
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
+from longrank.types import Document
 
 ROW = "D1\thttps://kennel.example/dogs\tDogs\tThey bark.\n"
 
@@ -33,6 +35,33 @@ def test_models_read_title_and_body_and_the_url_is_only_indexed(built: Index) ->
     # https, kennel.example and dogs of the url; dogs and bark of the text, in which "they" is a stop word
     assert built.lengths.tolist() == [5]
     assert built.options.index_only == ("url",)
+
+
+OPTIONS = [{"title_in_text": True}, {"index_only": ("kw",)}, {"metadata": ()}, {"metadata": ("kw",)}, {}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_documents_are_read_with_the_options_of_records(options: dict[str, Any], tmp_path: Path) -> None:
+    record = {"id": "d", "title": "Dogs", "text": "They bark.", "kw": "hound", "year": 3}
+    document = Document("d", "Dogs", "They bark.", metadata={"kw": "hound", "year": 3})
+    corpus = CorpusOptions(**options)
+    own, other = (Index.build([one], tmp_path / str(n), corpus=corpus) for n, one in enumerate([record, document]))
+    assert own.document("d") == other.document("d")
+    assert own.metadata("d") == other.metadata("d")
+    assert own.lengths.tolist() == other.lengths.tolist()
+    if not corpus.index_only:
+        added = Index.build([("a", "cats")], tmp_path / "added", corpus=corpus).add([document])
+        assert (added.document("d"), added.metadata("d")) == (own.document("d"), own.metadata("d"))
+
+
+def test_a_title_in_the_text_moves_passages_and_headings(tmp_path: Path) -> None:
+    document = Document("d", "Dogs", "They bark.\nAt night.", ((0, 10), (11, 20)), headings=((0, 10, 1),))
+    index = Index.build([document], tmp_path / "i", corpus=CorpusOptions(title_in_text=True))
+    found = index.document("d")
+    assert [found.text[start:end] for start, end in found.passages] == ["They bark.", "At night."]
+    assert index.metadata("d")["headings"] == [[5, 15, 1]]
+    again = Index.build(iter(index), tmp_path / "again", corpus=CorpusOptions(title_in_text=True))
+    assert again.document("d") == found
 
 
 def test_predicted_queries_come_after_fields_of_the_index(tmp_path: Path) -> None:

@@ -245,7 +245,8 @@ def test_documents_that_are_added_are_read_as_the_first_documents_were(tmp_path:
         for n in range(4)
     ]
     whole = Index.build(rows, tmp_path / "whole", corpus=CorpusOptions(**read))
-    changed = Index.build(rows[:2], tmp_path / "changed", corpus=CorpusOptions(**read)).add(rows[2:])
+    changed = Index.build(rows[:2], tmp_path / "changed", corpus=CorpusOptions(**read)).add(rows[2:3])
+    changed = changed.add(rows[3:], corpus=CorpusOptions(format="jsonl"))  # other options stay those of the index
     for index in (whole, changed):
         assert index.options == whole.options
         assert [(one.text, index.metadata(one.doc_id)) for one in index] == [
@@ -255,3 +256,10 @@ def test_documents_that_are_added_are_read_as_the_first_documents_were(tmp_path:
     for query in ("site3", "title"):
         runs = [longrank.retrieve(index, {"q": query}, k=9).rows() for index in (whole, changed)]
         assert [*runs[0]] == [*runs[1]]
+
+
+@pytest.mark.parametrize("other", [{"fields": ("text",)}, {"index_only": ("url",)}, {"metadata": ()}])
+def test_options_of_a_new_index_are_refused_where_documents_are_added(tmp_path: Path, other: dict[str, Any]) -> None:
+    index = Index.build([("a", "bees")], tmp_path / "index")
+    with pytest.raises(InputError, match=f"`{next(iter(other))}` is an option of a new index"):
+        index.add([("b", "bees")], corpus=CorpusOptions(**other))

@@ -120,7 +120,14 @@ def test_a_document_without_the_text_is_empty_and_counted(store: Any) -> None:
     assert notes["documents with an empty text"] == 1
 
 
-@pytest.mark.parametrize("more", [{"timed_out": True}, {"_shards": {"total": 2, "successful": 1, "failed": 1}}])
+IN_PART = [
+    {"timed_out": True},
+    {"_shards": {"total": 2, "successful": 1, "failed": 1}},
+    {"_clusters": {"total": 2, "successful": 1, "skipped": 1}},
+]
+
+
+@pytest.mark.parametrize("more", IN_PART)
 def test_an_answer_in_part_is_counted(store: Any, engine: Engine, more: dict[str, Any], name: str) -> None:
     engine.more = more
     run = retrieve(store(), {"q": "fog"})

@@ -28,6 +28,9 @@ NAMES = [choice.pipeline for choice in CHOICES]
 TEXTS = {"query": "ab c", "documents": ["ab", "c ab " * 40, "b"], "model": "lexical"}
 
 
+SETTINGS = [(), (), ("aggregate.name=sump",)]
+
+
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fronts import indexed
@@ -124,6 +127,23 @@ def test_what_no_replica_answers_is_refused(
         ((got, body),) = replies(engines[1], [request])
         assert got == status
         assert message in body["message"]
+
+
+def test_replicas_of_another_server_do_not_answer(source: Path) -> None:
+    """Two commands of one name on a cluster: the replicas of the second replace those of the first."""
+    first, second = both(source)[1], both(source)[1]
+    first.handles = second.handles
+    for request in (("POST", "/search", {"query": "a"}), ("POST", "/v1/rerank", TEXTS)):
+        ((status, body),) = replies(first, [request])
+        assert status == 503
+        assert "are now those of another server" in body["message"]
+        assert replies(second, [request])[0][0] == 200
+
+
+def test_servers_of_texts_alone_share_a_place_only_if_their_pipelines_are_equal() -> None:
+    made = [open_engine(FrontEngine, None, [PipelineChoice("lexical")], assigned, Notes()) for assigned in SETTINGS]
+    digests = [one.pipelines_digest for one in made]
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_the_work_of_replicas_is_in_the_metrics(engines: tuple[Engine, FrontEngine]) -> None:

@@ -134,9 +134,11 @@ class SearchEngine(ABC):
     def _answer(self, body: dict[str, Any], query_id: str, notes: Notes) -> list[Hit]:
         with self._refusals():
             answer = self._send(body)
-        shards = answer.get("_shards", {})
-        if answer.get("timed_out") or shards.get("failed", 0):
-            notes.add(f"queries that {self.name} answered in part: time was over, or shards failed", query_id)
+        shards, clusters = answer.get("_shards", {}), answer.get("_clusters", {})
+        lacking = [shards.get("failed"), *map(clusters.get, ("skipped", "partial", "failed"))]
+        if answer.get("timed_out") or answer.get("terminated_early") or any(lacking):
+            what = f"queries that {self.name} answered in part: time was over, or shards or other clusters failed"
+            notes.add(what, query_id)
         hits = answer.get("hits", {}).get("hits", [])
         if any("_source" not in hit for hit in hits):
             fix = "the index must keep `_source`, and `body` must not leave it out"

@@ -10,7 +10,16 @@ from pathlib import Path
 from longrank.errors import InputError
 from longrank.storage.manifests import MANIFEST
 from longrank.storage.remote.addresses import address_of
-from longrank.storage.remote.contents import FILES, Contents, File, checksum_of, contents_of, new_key, seen_contents
+from longrank.storage.remote.contents import (
+    FILES,
+    Contents,
+    File,
+    checksum_of,
+    contents_of,
+    files_of,
+    new_key,
+    seen_contents,
+)
 from longrank.storage.remote.copies import fetched, keep, locked, record, shelf_of, writing_to
 from longrank.storage.remote.downloads import link_or_copy
 from longrank.storage.remote.store import Seen, Store, Stored, written
@@ -92,7 +101,7 @@ def _copy(source: Path, folder: Path) -> None:
 
 
 def _sent(store: Store, folder: Path, seen: Seen, before: Contents | None, notes: Notes) -> Contents:
-    there = store.objects(FILES)
+    there = files_of(store)
     contents = _placed(contents_of(folder), there, _kept(there, seen, before), first=before is None)
     wanted = {file.key: (folder / name, file) for name, file in contents.files.items()}
     missing = [wanted[key] for key in wanted if key not in there]

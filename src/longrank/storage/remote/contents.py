@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from longrank.errors import InputError, IntegrityError
 from longrank.small_files import MIB, RECORD
 from longrank.storage.manifests import MANIFEST, sha256_of
-from longrank.storage.remote.store import Seen, Store
+from longrank.storage.remote.store import Seen, Store, Stored
 
 FORMAT, VERSION = "longrank remote folder", 2
 _PLAIN = 1
@@ -104,6 +104,11 @@ def read_contents(store: Store) -> Contents:
         raise InputError(
             "no such index", path=store.address, fix=f"build it: longrank index SOURCE -o {store.address}"
         ) from None
+
+
+def files_of(store: Store) -> dict[str, Stored]:
+    """Return the objects of a folder's files by their names below `FILES`; others there are not the folder's."""
+    return {name: one for name, one in store.objects(FILES).items() if _KEY.fullmatch(name)}
 
 
 def seen_contents(store: Store) -> tuple[Seen, Contents | None]:

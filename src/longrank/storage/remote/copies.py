@@ -17,7 +17,7 @@ from longrank.storage.files import atomic_write
 from longrank.storage.folders import sync_tree
 from longrank.storage.manifests import sha256_of
 from longrank.storage.remote.addresses import address_of
-from longrank.storage.remote.contents import FILES, Contents, File, parsed, read_contents, seen_contents
+from longrank.storage.remote.contents import Contents, File, files_of, parsed, read_contents, seen_contents
 from longrank.storage.remote.downloads import Download, download, link_or_copy
 from longrank.storage.remote.store import Store
 
@@ -73,7 +73,7 @@ def check_objects(place: Path | str) -> None:
         InputError, MissingExtra: as `local`.
     """
     store = Store(address_of(place))
-    contents, there = read_contents(store), store.objects(FILES)
+    contents, there = read_contents(store), files_of(store)
     for name, file in contents.files.items():
         if file.key not in there or there[file.key].size != file.size:
             raise IntegrityError(f"{store.address}: {name} is missing or of another size; upload the index again")

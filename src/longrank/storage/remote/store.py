@@ -84,7 +84,7 @@ class Store:
                 return Seen(content, state)
 
     def objects(self, folder: str) -> dict[str, Stored]:
-        """Return the objects below a folder, by their names there."""
+        """Return the objects in a folder, by their names there; objects of folders below are left out."""
         with self._telling():
             self._files.invalidate_cache()
             try:
@@ -93,7 +93,9 @@ class Store:
                 if _is_of_bucket(error):
                     raise
                 found = {}
-        return {path.rpartition("/")[2]: Stored(int(state["size"]), written(state)) for path, state in found.items()}
+        root = self._path(folder).strip("/") + "/"
+        names = {path.lstrip("/").removeprefix(root): state for path, state in found.items()}
+        return {name: Stored(int(names[name]["size"]), written(names[name])) for name in names if "/" not in name}
 
     def send(self, path: Path, name: str, advance: Callable[[int], object]) -> None:
         """Copy a file into the store, in one step; `advance` is called with the numbers of bytes just sent."""
