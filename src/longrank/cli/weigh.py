@@ -76,16 +76,11 @@ def weigh(
     """
     from longrank.cli.inputs import choice, folds_or_number, paths
     from longrank.cli.tune import show_tuning
-    from longrank.evaluation.tuning.folder import RUN
     from longrank.evaluation.tuning.report import RENDERERS
-    from longrank.storage.workplace import check_apart
-    from longrank.verbs.weigh import WEIGHTS
     from longrank.verbs.weigh import weigh as weigh_evidence
 
     choice("--format", format, ["json", *RENDERERS])
     others = paths(learn_on)
-    for name in (RUN, WEIGHTS):
-        check_apart(output / name, run, *reranked, *(others or ()))
     with console.progress("weighing", None, "queries") as advance:
         tuning = weigh_evidence(
             qrels,

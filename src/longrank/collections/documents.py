@@ -65,6 +65,8 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
     if options.format is not None:
         lookup(READERS, options.format, "format")
     composer, composed, number = Composer(options), False, 0
+    if isinstance(source, Mapping) and "text" in source and any(key in source for key in _IDS):
+        raise InputError("a mapping of documents is id -> text", got=sorted(source), fix="give a list: [{...}]")
     items = [source] if isinstance(source, _PLACE) else rows(source, "documents", _FIX)
     for number, item in enumerate(items, 1):
         if isinstance(item, _PLACE):

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 METHODS = ("topk", "beam")
 LEAST_QUERY_TOKENS = 8
 
-_TOKENS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id")
-
 
 class Decoding(NamedTuple):
     """Settings of decoding.
@@ -87,18 +85,6 @@ def written(
         **features, generation_config=_generation(decoding), logits_processor=transformers.LogitsProcessorList(draws)
     ).tolist()
     return [rows[first : first + decoding.n] for first in range(0, len(rows), decoding.n)]
-
-
-def forget_habits(network: Any) -> None:
-    """Remove the generation settings of the model's folder, except special tokens.
-
-    transformers would use them as defaults; BART's folders, for instance, forbid repeated trigrams.
-    """
-    from transformers import GenerationConfig
-
-    tokens = {name: getattr(network.generation_config, name, None) for name in _TOKENS}
-    own = {name: getattr(network.config, name, None) if token is None else token for name, token in tokens.items()}
-    network.generation_config = GenerationConfig(**own)
 
 
 def end_tokens(network: Any) -> frozenset[int]:

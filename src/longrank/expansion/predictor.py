@@ -7,12 +7,12 @@ from functools import partial
 from typing import NamedTuple
 
 from longrank.config import check_at_least
-from longrank.expansion.decoding import Decoding, TextKey, end_tokens, first_logits, forget_habits, written
+from longrank.expansion.decoding import Decoding, TextKey, end_tokens, first_logits, written
 from longrank.expansion.network import open_seq2seq
 from longrank.networks.acceleration import check_dtype, to_bf16
 from longrank.networks.backoff import halving
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, OffsetTokenizer
-from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
+from longrank.networks.loading import choose_device, choose_max_tokens, forget_habits, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
 from longrank.networks.parallel import side_by_side

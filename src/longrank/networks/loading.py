@@ -18,6 +18,7 @@ from longrank.networks.model_files import Model, check_unchanged
 _NEURAL = ("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors", "accelerate")
 _DEVICES = ("cpu", "cuda", "mps", "xpu")
 _LEAST_TOKENS = 8  # special tokens and a word or two
+_SPECIAL = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id", "forced_bos_token_id")
 _UNLIMITED = 1 << 20  # tokenizers without a limit of their own say 1e30
 
 
@@ -101,6 +102,18 @@ def own_weights(network: Any) -> None:
     for weights in (*network.parameters(), *network.buffers()):
         if weights.device.type == "cpu":
             weights.data = weights.data.clone()
+
+
+def forget_habits(network: Any) -> None:
+    """Remove the generation settings of the model's folder, except special tokens.
+
+    transformers would use them as defaults; BART's folders, for instance, forbid repeated trigrams.
+    """
+    from transformers import GenerationConfig
+
+    tokens = {name: getattr(network.generation_config, name, None) for name in _SPECIAL}
+    own = {name: getattr(network.config, name, None) if token is None else token for name, token in tokens.items()}
+    network.generation_config = GenerationConfig(**own)
 
 
 def position_limit(network: Any) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.networks.checks import check_weights
-from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
+from longrank.networks.loading import choose_device, choose_max_tokens, forget_habits, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.pretrained import load_pretrained
 from longrank.types import Notes
@@ -50,6 +50,7 @@ class ListDecoder:
         with loading(model):
             network, self._tokenizer, missing = load_pretrained(model, "AutoModelForCausalLM")
             check_weights(model.path, network, self._tokenizer, missing)
+            forget_habits(network)
             self._network = network.to(choose_device(device))
         self.max_tokens = choose_max_tokens(
             model, max_tokens, self._tokenizer.model_max_length, position_limit(network)

@@ -13,7 +13,7 @@ from longrank.engines import Engine, open_engine
 from longrank.errors import InputError
 from longrank.evaluation.folds import Folds, read_or_make_folds
 from longrank.evaluation.systems import place_of
-from longrank.evaluation.tuning.folder import check_own, write_outcome
+from longrank.evaluation.tuning.folder import RUN, check_own, write_outcome
 from longrank.evaluation.tuning.formula import ALPHA, PASSAGES, make_formula
 from longrank.evaluation.tuning.grids import Axes, parse_axes
 from longrank.evaluation.tuning.protocols import frozen, make_protocol
@@ -22,7 +22,7 @@ from longrank.evaluation.tuning.reranked import open_reranked
 from longrank.evaluation.tuning.result import Tuning
 from longrank.evaluation.tuning.values import GridValues, Outcome
 from longrank.evaluation.tuning.weights import Weighing, weighed_run
-from longrank.storage.workplace import working_in
+from longrank.storage.workplace import check_apart, working_in
 from longrank.types import Notes, Run
 from longrank.verbs.naming import naming_files
 
@@ -96,6 +96,8 @@ def weigh(
         raise InputError("`seed` is an option of folds that are made", got=seed, fix="give a number of folds")
     if folder is not None:
         check_own(Path(folder), WEIGHTS, "weigh")
+        for name in (RUN, WEIGHTS):
+            check_apart(Path(folder) / name, *_paths(qrels, run, evidence, *(learn_on or ())))
     reranked = open_reranked(run, evidence, depth=depth, notes=notes)
     axes = parse_axes(grid, dict.fromkeys((ALPHA, *PASSAGES, *reranked.parts[1:]), float), "weight")
     if ALPHA not in axes:
@@ -124,6 +126,12 @@ def weigh(
         with working_in(Path(folder)):
             write_outcome(Path(folder), as_json(table, outcome, about), ranked.rankings(), made, folds, name=WEIGHTS)
     return Tuning(axes, table, outcome, about, made, ranked, notes)
+
+
+def _paths(*sources: Any) -> list[Path | str]:
+    """Return the paths among sources and lists of sources."""
+    flat = chain.from_iterable(source if isinstance(source, list | tuple) else [source] for source in sources)
+    return [source for source in flat if isinstance(source, str | Path)]
 
 
 def _learn_on(

@@ -261,6 +261,7 @@ def consumed() -> Iterator[Document]:
         ("", "an empty name was given"),
         ("no/such/file.jsonl", "no/such/file.jsonl: no such file or folder"),
         ([7], "documents:1: is not a document (got 7)"),
+        ({"id": "d1", "text": "x"}, "a mapping of documents is id -> text"),
         ([BARK, None], "documents:2: is not a document"),
         ([("d1", None)], "documents:1: 'text' is null"),
         ([("d1", 7)], "documents:1: 'text' is not a string (got 7)"),

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from longrank.errors import InputError
-from longrank.expansion.decoding import METHODS, Decoding, TextKey, _Drawn, end_tokens, forget_habits, written
+from longrank.expansion.decoding import METHODS, Decoding, TextKey, _Drawn, end_tokens, written
+from longrank.networks.loading import forget_habits
 from tiny_language_models import save_seq2seq
 
 pytestmark = pytest.mark.neural

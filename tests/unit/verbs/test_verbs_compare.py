@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -119,6 +120,21 @@ def test_the_top_of_a_run_is_compared_and_the_rest_follows(
         assert old[3:] == new[3:]
     if method == "lists":
         assert "malformed answers of the list reranker, completed in the former order" in capsys.readouterr().err
+
+
+@pytest.mark.neural
+def test_an_answer_of_a_list_is_greedy_whatever_the_models_folder_asks_for(tmp_path: Path) -> None:
+    from longrank.networks.model_files import find_model
+    from longrank.scoring.list_decoder import ListDecoder
+    from tiny_language_models import save_decoder
+
+    texts, answers = ["stone house", "river water", "king of the north"], []
+    for name, habits in (("plain", {}), ("habits", {"repetition_penalty": 9.0, "no_repeat_ngram_size": 1})):
+        folder = save_decoder(tmp_path / name, max_tokens=512)
+        path = folder / "generation_config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **habits}))
+        answers.append(ListDecoder(find_model(str(folder))).arrange("where is the river", texts))
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.neural

@@ -176,6 +176,22 @@ def test_a_run_beside_the_evidence_has_no_parts_to_weigh(folder: Path) -> None:
         longrank.weigh(QRELS, folder / "first.run", sources, {"counting": [0.5]})
 
 
+def test_evidence_of_different_methods_of_mixing_is_refused(folder: Path, tmp_path: Path) -> None:
+    reranked(folder, evidence=tmp_path / "rrf", **{"mix.counting": 0.25, "mix.method": "rrf"})
+    with pytest.raises(InputError, match=r"mixed by different methods \(got 'minmax, rrf'\)"):
+        longrank.weigh(QRELS, folder / "first.run", [folder / "e", tmp_path / "rrf"], {"counting": [0.5]})
+
+
+def test_weigh_does_not_overwrite_what_it_reads(folder: Path, tmp_path: Path) -> None:
+    longrank.weigh(QRELS, folder / "first.run", folder / "e", folder=tmp_path / "w")
+    before = (tmp_path / "w" / "run.txt").read_bytes()
+    for learn_on in (None, [QRELS, tmp_path / "w" / "run.txt", [folder / "e"]]):
+        run = tmp_path / "w" / "run.txt" if learn_on is None else folder / "first.run"
+        with pytest.raises(InputError, match=r"run.txt: is also an input and would be overwritten"):
+            longrank.weigh(QRELS, run, [folder / "e"], folder=tmp_path / "w", learn_on=learn_on)
+    assert (tmp_path / "w" / "run.txt").read_bytes() == before
+
+
 def test_depth_has_the_figures_of_a_rerank_at_that_depth(folder: Path) -> None:
     points = longrank.analyze.depth(folder / "e", folder / "first.run", QRELS, [3, 6], measures=["nDCG@10"]).values
     for point in points:

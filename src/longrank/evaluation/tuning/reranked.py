@@ -84,7 +84,8 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
         notes: counts remarks on the inputs, such as evidence files beside a depth.
 
     Raises:
-        InputError: neither evidence nor a run, evidence of early stopping, or a depth below 1.
+        InputError: neither evidence nor a run, evidence of early stopping or of different methods of mixing, or a
+            depth below 1.
     """
     if depth is not None and depth < 1:
         raise InputError("the rerank depth must be at least 1", got=depth)
@@ -108,6 +109,9 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
             mixes.append(((), "minmax"))
             run = read_run(source, notes)
             opened.append(Run(run.tag, (row for query_id in run for row in run[query_id][:depth])))
+    if len({method for parts, method in mixes if parts}) > 1:
+        got = ", ".join(method for _, method in mixes)
+        raise InputError("evidence of scorers mixed by different methods", got=got, fix="give evidence of one method")
     parts, method = mixes[0] if len({parts for parts, _ in mixes}) == 1 else ((), "minmax")
     first = read_run(first_stage, notes)
     return Reranked(first, tuple(opened), last, kept, frozenset(scorers), parts, method)

@@ -25,7 +25,7 @@ from longrank.storage.remote.downloads import link_or_copy
 from longrank.storage.remote.store import Seen, Store, Stored, written
 from longrank.storage.temporaries import temporary_folder
 from longrank.storage.transfers import shown
-from longrank.storage.workplace import check_outside
+from longrank.storage.workplace import LOCK, check_outside
 from longrank.types import Notes
 
 _THREADS = 2  # files sent at a time; the store sends parts of large ones side by side
@@ -95,7 +95,7 @@ def _copy(source: Path, folder: Path) -> None:
     with writing_to(folder):
         for path in sorted(source.rglob("*")):
             target = folder / path.relative_to(source)
-            if path.is_file():
+            if path.is_file() and path.name != LOCK:  # a second name of a lock would be held with the first
                 target.parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(path, target)
 
