@@ -15,7 +15,7 @@ from longrank.config import lookup
 from longrank.errors import InputError, LongRankError
 from longrank.fusion import NORMALIZERS, Scores
 from longrank.protocols import Aggregator
-from longrank.types import Evidence, Run, ScoredDoc
+from longrank.types import NONE_MISSING, Evidence, Missing, Run, ScoredDoc
 
 TAILS = ("keep", "drop")
 
@@ -37,8 +37,7 @@ def aggregate_run(
     normalize: str,
     tail: str,
     tag: str,
-    last: frozenset[str] = frozenset(),
-    kept: frozenset[str] = frozenset(),
+    missing: Missing = NONE_MISSING,
 ) -> Run:
     """Rank documents by their evidence.
 
@@ -51,8 +50,7 @@ def aggregate_run(
         normalize: ``none`` or ``minmax``, over the documents with evidence of each query.
         tail: ``keep`` or ``drop`` documents without evidence.
         tag: tag of the new run.
-        last: documents to rank after all others, since the index lacks them.
-        kept: queries that were not reranked: without evidence, they keep their ranking with the documents in `last`.
+        missing: documents that the index lacked.
 
     Returns:
         The run. Below the reranked documents, scores fall in steps that float32 can represent.
@@ -73,8 +71,8 @@ def aggregate_run(
                 top = _final_scores(
                     query_id, scored[query_id], None if first_stage is None else ranking, alpha, normalize
                 )
-            below = last if top or query_id not in kept else frozenset[str]()
-            yield from _stacked(query_id, top, ranking if tail == "keep" else (), below)
+            last = missing.last(query_id, reranked=bool(top))
+            yield from _stacked(query_id, top, ranking if tail == "keep" else (), last)
 
     return Run(tag, rows())
 

@@ -20,7 +20,7 @@ from longrank.errors import InputError
 from longrank.evaluation.measures import Queries, evaluate, summarise
 from longrank.protocols import Aggregator
 from longrank.text.select import SELECTORS
-from longrank.types import Evidence, Notes, Qrels, Run
+from longrank.types import NONE_MISSING, Evidence, Missing, Notes, Qrels, Run
 
 COUNTS = (8, 16, 24, 32, 40, 48, 56, 64)
 """Numbers of passages per document."""
@@ -56,8 +56,7 @@ class Setup:
         alpha: weight of the first stage, 0 to 1; None: passages alone.
         normalize: scaling before interpolation, ``none`` or ``minmax``.
         queries: topics that count.
-        last: documents that the index lacked; they come after all others.
-        kept: queries that were not reranked and keep the place of such documents.
+        missing: documents that the index lacked.
         mix: mix of the passage scores; None: no mix, or unknown.
     """
 
@@ -68,8 +67,7 @@ class Setup:
     alpha: float | None = None
     normalize: str = "none"
     queries: Queries = "complete"
-    last: frozenset[str] = frozenset()
-    kept: frozenset[str] = frozenset()
+    missing: Missing = NONE_MISSING
     mix: Mix | None = None
 
     def points(self, n: int | None, evidence: Sequence[Evidence]) -> Iterator[Point]:
@@ -88,8 +86,7 @@ class Setup:
                 normalize=self.normalize,
                 tail="keep",
                 tag=name,
-                last=self.last,
-                kept=self.kept,
+                missing=self.missing,
             )
             yield self.point(n, name, run)
 
@@ -198,7 +195,7 @@ def by_depth(
         raise InputError("the depth must be at least 1", got=min(depths))
     held, setup = list(evidence), replace(setup, first_stage=first_stage)
     rank = {(row.query_id, row.doc_id): place for q in first_stage for place, row in enumerate(first_stage[q])}
-    _note_depth(held, rank, max(depths, default=1), setup.last, notes)
+    _note_depth(held, rank, max(depths, default=1), setup.missing.documents, notes)
     setup.note_mix(held, notes)
     setup.note_topics(first_stage, notes)
     points = [setup.point(0, name, first_stage) for name in setup.aggregators]
@@ -208,12 +205,16 @@ def by_depth(
 
 
 def _note_depth(
-    evidence: Sequence[Evidence], rank: Mapping[tuple[str, str], int], deepest: int, last: frozenset[str], notes: Notes
+    evidence: Sequence[Evidence],
+    rank: Mapping[tuple[str, str], int],
+    deepest: int,
+    missing: frozenset[str],
+    notes: Notes,
 ) -> None:
     """Note how many of the first documents have evidence, if some of them have none."""
     known = {(each.query_id, each.doc_id) for each in evidence}
     queries = {each.query_id for each in evidence}
-    unknown = [pair for pair, place in rank.items() if place < deepest and not (pair in known or pair[1] in last)]
+    unknown = [pair for pair, place in rank.items() if place < deepest and not (pair in known or pair[1] in missing)]
     notes.add("queries without evidence, ranked as in the first stage", count=len({q for q, _ in unknown} - queries))
     reach = min((rank[pair] for pair in unknown if pair[0] in queries), default=deepest)
     if reach < deepest:

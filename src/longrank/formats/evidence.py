@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.storage import Journal, read_header, read_journal
 from longrank.storage.workplace import working_on
-from longrank.types import Evidence
+from longrank.types import Evidence, Missing
 
 FORMAT, VERSION = "longrank-evidence", 1
 MISSING, KEPT = "missing", "kept"
@@ -91,9 +91,9 @@ def evidence_header(
     return header | dict(options)
 
 
-def missing_in(header: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the documents to rank last, and the queries whose ranking is kept all the same."""
-    return frozenset(header.get(MISSING, ())), frozenset(header.get(KEPT, ()))
+def missing_in(header: Mapping[str, Any]) -> Missing:
+    """Return the documents that the index lacked."""
+    return Missing(frozenset(header.get(MISSING, ())), frozenset(header.get(KEPT, ())))
 
 
 class EvidenceWriter:

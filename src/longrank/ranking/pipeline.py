@@ -32,7 +32,7 @@ from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.retrieval import first_stage, pipeline_retriever
 from longrank.retrieval.deferred import masked
 from longrank.storage import digest_of
-from longrank.types import Evidence, Notes, Query, Run, ScoredDoc
+from longrank.types import NONE_MISSING, Evidence, Missing, Notes, Query, Run, ScoredDoc
 
 Progress = Callable[[int], object]
 
@@ -57,15 +57,8 @@ class Pipeline:
         scorer = None if settings.scorer is None else settings.scorer.name
         return f"Pipeline({scorer=}, aggregator={settings.aggregate.name!r}, index={str(self.index.place)!r})"
 
-    def run(
-        self,
-        evidence: Iterable[Evidence],
-        first_stage: Run,
-        tag: str,
-        last: frozenset[str] = frozenset(),
-        kept: frozenset[str] = frozenset(),
-    ) -> Run:
-        """Aggregate evidence into a run; `last`, `kept`: see `aggregate_run`."""
+    def run(self, evidence: Iterable[Evidence], first_stage: Run, tag: str, missing: Missing = NONE_MISSING) -> Run:
+        """Aggregate evidence into a run, as `aggregate_run`."""
         final = self.settings.final
         return aggregate_run(
             evidence,
@@ -75,8 +68,7 @@ class Pipeline:
             normalize=final.normalize,
             tail=final.tail,
             tag=tag,
-            last=last,
-            kept=kept,
+            missing=missing,
         )
 
 
@@ -236,7 +228,7 @@ def rerank(
     n_candidates = sum(row.doc_id not in absent for row in _reranked(pipeline, queries, first_stage))
     evidence = counting_unread(read_evidence(evidence_path)[1], notes)
     counted = _counting_stopped(evidence, n_candidates, notes)
-    return pipeline.run(counted, first_stage, tag, *missing_in(header))
+    return pipeline.run(counted, first_stage, tag, missing_in(header))
 
 
 def _queries_of(queries: Sequence[Query], first_stage: Run, tail: str, notes: Notes) -> list[Query]:

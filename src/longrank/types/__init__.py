@@ -14,11 +14,13 @@ from longrank.types.notes import Notes as Notes
 from longrank.types.pages import Pages as Pages
 from longrank.types.pages import headings_of as headings_of
 from longrank.types.run import Run as Run
+from longrank.types.values import NONE_MISSING as NONE_MISSING
 from longrank.types.values import UNMATCHED as UNMATCHED
 from longrank.types.values import Document as Document
 from longrank.types.values import Evidence as Evidence
 from longrank.types.values import Float32s as Float32s
 from longrank.types.values import Int32s as Int32s
+from longrank.types.values import Missing as Missing
 from longrank.types.values import Passage as Passage
 from longrank.types.values import Qrels as Qrels
 from longrank.types.values import Query as Query

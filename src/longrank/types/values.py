@@ -104,6 +104,25 @@ class ScoredDoc(NamedTuple):
     score: float
 
 
+class Missing(NamedTuple):
+    """Documents of a first stage that the index lacked when it was reranked.
+
+    Attributes:
+        documents: they are ranked after all others.
+        unranked: queries of which no document was reranked; without evidence from elsewhere, their ranking stays.
+    """
+
+    documents: frozenset[str] = frozenset()
+    unranked: frozenset[str] = frozenset()
+
+    def last(self, query_id: str, *, reranked: bool) -> frozenset[str]:
+        """Return the documents to rank last for a query; `reranked`: the query has evidence."""
+        return self.documents if reranked or query_id not in self.unranked else frozenset()
+
+
+NONE_MISSING = Missing()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """A scorer's result for the P >= 1 passages of a (query, document) pair.

@@ -70,7 +70,6 @@ def aggregate(
     function = make_aggregator(aggregator, **options)
     records = mixed_again(header, records, mix, mix_method)
     stage = None if first_stage is None else read_run(first_stage, notes)
-    last, kept = missing_in(header)
     run = aggregate_run(
         counting_unread(records if stage is None else comparing_first_stage(records, stage, notes), notes),
         function,
@@ -79,8 +78,7 @@ def aggregate(
         normalize=normalize,
         tail=tail,
         tag=tag,
-        last=last,
-        kept=kept,
+        missing=missing_in(header),
     )
     run.notes = notes
     return run

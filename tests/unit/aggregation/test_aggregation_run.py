@@ -15,7 +15,7 @@ from longrank.aggregation.interpolate import interpolate
 from longrank.aggregation.run import aggregate_run
 from longrank.errors import InputError, LongRankError
 from longrank.formats.trec import read_run, write_run
-from longrank.types import Evidence, Notes, Run
+from longrank.types import Evidence, Missing, Notes, Run
 
 MAXP = make_aggregator("maxp")
 
@@ -56,20 +56,22 @@ def test_queries_without_evidence_keep_their_ranking_or_go_with_the_tail() -> No
 
 
 def test_documents_that_the_index_lacks_come_last() -> None:
-    result = aggregated(TOP_TWO, first_stage=FIRST, last=frozenset("c"))
+    result = aggregated(TOP_TWO, first_stage=FIRST, missing=Missing(frozenset("c")))
     assert order(result) == ["b", "a", "d", "e", "c"]
 
 
 def test_without_evidence_the_lacking_documents_still_come_last_below_unchanged_scores() -> None:
-    result = aggregated([], first_stage=FIRST, last=frozenset("ac"))
+    result = aggregated([], first_stage=FIRST, missing=Missing(frozenset("ac")))
     assert order(result) == ["b", "d", "e", "a", "c"]
     assert scores(result)["b"] == 7.0
-    assert aggregated([], first_stage=FIRST, last=frozenset("abcde"))["q"] == FIRST["q"]
+    assert aggregated([], first_stage=FIRST, missing=Missing(frozenset("abcde")))["q"] == FIRST["q"]
 
 
 def test_a_query_that_was_not_reranked_keeps_the_place_of_lacking_documents() -> None:
-    assert aggregated([], first_stage=FIRST, last=frozenset("ac"), kept=frozenset("q"))["q"] == FIRST["q"]
-    result = aggregated(TOP_TWO, first_stage=FIRST, last=frozenset("c"), kept=frozenset("q"))  # it was, elsewhere
+    assert aggregated([], first_stage=FIRST, missing=Missing(frozenset("ac"), frozenset("q")))["q"] == FIRST["q"]
+    result = aggregated(
+        TOP_TWO, first_stage=FIRST, missing=Missing(frozenset("c"), frozenset("q"))
+    )  # it was, elsewhere
     assert order(result) == ["b", "a", "d", "e", "c"]
 
 

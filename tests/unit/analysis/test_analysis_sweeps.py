@@ -10,7 +10,7 @@ from longrank.aggregation import make_aggregator
 from longrank.analysis.sweeps import RULES, Setup, by_depth, by_passages, kept
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate
-from longrank.types import Evidence, Notes
+from longrank.types import Evidence, Missing, Notes
 
 # The relevant document r is best by its third passage; n is best by its first, o by its sum.
 EVIDENCE = [
@@ -123,10 +123,10 @@ def test_documents_that_the_index_lacked_come_last_as_in_rerank() -> None:
     first, notes = run({"q": {"x": 9, "n": 8, "r": 7, "y": 5}}), Notes()
     known = [evidence("n", [5]), evidence("y", [7])]
     for last, place in ((frozenset({"x"}), 3), (frozenset[str](), 4)):  # y, n, then r and x or x and r
-        same = setup("max", first_stage=first, last=last)
+        same = setup("max", first_stage=first, missing=Missing(last))
         (by_passage,) = {point.values["RR"] for point in by_passages(known, same, [1], notes=Notes())}
         assert by_passage == pytest.approx(1 / place)
-    by_rank = by_depth(known[:1], first, setup("max", last=frozenset({"x"})), [2], notes=notes)
+    by_rank = by_depth(known[:1], first, setup("max", missing=Missing(frozenset({"x"}))), [2], notes=notes)
     assert by_rank[1].values["RR"] == pytest.approx(1 / 2)  # n, r, y, x
     assert notes.lines() == []
 

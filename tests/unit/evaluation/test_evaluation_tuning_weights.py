@@ -21,7 +21,7 @@ from longrank.evaluation.tuning.reranked import Reranked, open_reranked
 from longrank.evaluation.tuning.weights import Weighing, weighed_run
 from longrank.formats.evidence import EvidenceWriter, evidence_header
 from longrank.formats.trec import write_run
-from longrank.types import Evidence, Notes, Run, ScoredDoc
+from longrank.types import Evidence, Missing, Notes, Run, ScoredDoc
 
 ALPHAS = (0.0, 0.3, 0.5, 1.0)
 QUERIES = [f"q{n}" for n in range(6)]
@@ -108,7 +108,7 @@ def test_documents_that_the_index_lacked_stay_below_all_others(tmp_path: Path) -
     some = {query_id: [one for one in of if one.doc_id != gone] for query_id, of in said.items()}
     table = Weighing(opened(tmp_path, some, first, [gone]), qrels, formula, "AP").table({"alpha": ALPHAS}, Notes())
     for setting, values in zip(table.settings, table.values, strict=True):
-        run = reference(some, first, setting, formula, last=frozenset([gone]))
+        run = reference(some, first, setting, formula, missing=Missing(frozenset([gone])))
         assert values.tolist() == list(evaluate(qrels, run, ["AP"])["AP"].values())
 
 

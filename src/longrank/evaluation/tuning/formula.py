@@ -113,8 +113,7 @@ class Formula:
             normalize=self.normalize if ALPHA in setting else "none",
             tail="keep",
             tag="longrank",
-            last=reranked.last,
-            kept=reranked.kept,
+            missing=reranked.missing,
         )
 
 

@@ -19,7 +19,7 @@ from longrank.errors import InputError
 from longrank.evaluation.systems import place_of
 from longrank.formats.evidence import check_complete, missing_in, open_evidence
 from longrank.storage import stamp_of
-from longrank.types import Evidence, Notes, Run, is_frame
+from longrank.types import NONE_MISSING, Evidence, Missing, Notes, Run, is_frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,7 @@ class Reranked:
         first_stage: the run that was reranked.
         sources: evidence files in the state that was opened, evidence in memory and reranked runs, each of some of the
             queries.
-        last: documents that the index lacked; they come after all others.
-        kept: queries that were not reranked: without evidence, they keep the place of such documents.
+        missing: documents that the index lacked.
         scorers: fingerprints of the scorers of evidence files.
         parts: the mixed scorers of all sources, the main scorer first; empty if they differ or if there is no mix.
         mix_method: method of the mix of the first source.
@@ -39,8 +38,7 @@ class Reranked:
 
     first_stage: Run
     sources: tuple[_File | Run | tuple[Evidence, ...], ...]
-    last: frozenset[str]
-    kept: frozenset[str] = frozenset()
+    missing: Missing
     scorers: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
     mix_method: str = "minmax"
@@ -91,8 +89,7 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
         raise InputError("the rerank depth must be at least 1", got=depth)
     opened: list[_File | Run | tuple[Evidence, ...]] = []
     scorers: set[str] = set()
-    last: frozenset[str] = frozenset()
-    kept: frozenset[str] = frozenset()
+    missing = NONE_MISSING
     mixes: list[tuple[tuple[str, ...], str]] = []
     for source in _separate(sources):
         if isinstance(source, tuple) or (isinstance(source, str | Path) and _is_evidence(Path(source))):
@@ -100,7 +97,7 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
             file = None if isinstance(source, tuple) else _File.at(Path(source))
             header, records = open_evidence(source)
             check_complete(header, source)
-            last, kept = (known | new for known, new in zip((last, kept), missing_in(header), strict=True))
+            missing = Missing(*map(frozenset.union, missing, missing_in(header)))
             scorers |= {header["scorer"]} if "scorer" in header else set()
             parts, records = parts_in(header, records)
             mixes.append((parts, method_in(header)))
@@ -114,7 +111,7 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
         raise InputError("evidence of scorers mixed by different methods", got=got, fix="give evidence of one method")
     parts, method = mixes[0] if len({parts for parts, _ in mixes}) == 1 else ((), "minmax")
     first = read_run(first_stage, notes)
-    return Reranked(first, tuple(opened), last, kept, frozenset(scorers), parts, method)
+    return Reranked(first, tuple(opened), missing, frozenset(scorers), parts, method)
 
 
 def _separate(sources: Any) -> list[Any]:

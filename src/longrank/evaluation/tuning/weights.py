@@ -95,7 +95,7 @@ def collect(
             reranked.first_stage[query_id],
             parts_of.get(query_id, {}),
             none,
-            reranked.last if query_id in parts_of or query_id not in reranked.kept else frozenset(),
+            reranked.missing.last(query_id, reranked=query_id in parts_of),
         )
         for query_id in reranked.first_stage
     }

@@ -169,8 +169,7 @@ def _open(
     check_complete(header, evidence)
     if setup.first_stage is not None:
         records = comparing_first_stage(records, setup.first_stage, notes)
-    last, kept = missing_in(header)
-    return replace(setup, last=last, kept=kept, mix=mix_of(header)), records
+    return replace(setup, missing=missing_in(header), mix=mix_of(header)), records
 
 
 def _swept(
