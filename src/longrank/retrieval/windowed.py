@@ -24,7 +24,7 @@ from longrank.index.window_terms import Docs
 from longrank.index.windows import GROUP, WINDOW, Scratch, search_all
 from longrank.types import Float32s
 
-_TABLED = 1000  # postings; for fewer, a table of scores takes longer than the scores
+_TABLED = 1000  # postings, more than a block has; for fewer, a table of scores takes longer than the scores
 _FEWEST_TERMS = 4  # of a query in which terms are skipped
 _POSTINGS_PER_HIT = 10_000  # of a query, for each document wanted, where terms are skipped
 _BLOCK = 16  # queries
