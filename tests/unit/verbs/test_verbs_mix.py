@@ -178,7 +178,7 @@ def test_a_run_beside_the_evidence_has_no_parts_to_weigh(folder: Path) -> None:
 
 def test_evidence_of_different_methods_of_mixing_is_refused(folder: Path, tmp_path: Path) -> None:
     reranked(folder, evidence=tmp_path / "rrf", **{"mix.counting": 0.25, "mix.method": "rrf"})
-    with pytest.raises(InputError, match=r"mixed by different methods \(got 'minmax, rrf'\)"):
+    with pytest.raises(InputError, match=r"scorers are mixed by different methods \(got 'minmax, rrf'\)"):
         longrank.weigh(QRELS, folder / "first.run", [folder / "e", tmp_path / "rrf"], {"counting": [0.5]})
 
 

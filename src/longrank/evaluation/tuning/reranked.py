@@ -108,7 +108,8 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
             opened.append(Run(run.tag, (row for query_id in run for row in run[query_id][:depth])))
     if len({method for parts, method in mixes if parts}) > 1:
         got = ", ".join(method for _, method in mixes)
-        raise InputError("evidence of scorers mixed by different methods", got=got, fix="give evidence of one method")
+        fix = "give evidence of one method"
+        raise InputError("scorers are mixed by different methods", about=("evidence",), got=got, fix=fix)
     parts, method = mixes[0] if len({parts for parts, _ in mixes}) == 1 else ((), "minmax")
     first = read_run(first_stage, notes)
     return Reranked(first, tuple(opened), missing, frozenset(scorers), parts, method)
