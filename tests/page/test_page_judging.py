@@ -269,6 +269,17 @@ TWO = """(element, keys) => keys.forEach((key) => {
 })"""
 
 
+def test_an_undo_while_a_grade_is_sent_takes_no_earlier_grade_back(show: Show, judged: Judged) -> None:
+    url, qrels = judged
+    page = labelling(show, url)
+    page.locator(".label-document h2").evaluate(TWO, ["2"])
+    progress(page, "1 of")
+    page.locator(".label-document h2").evaluate(TWO, ["1", "u"])
+    progress(page, "2 of")
+    page.wait_for_timeout(300)
+    assert [row.split()[3] for row in rows(qrels)] == ["2", "1"]
+
+
 @pytest.mark.parametrize("place", ["#search?q=fox&p=lexical", "label"])
 def test_a_second_grade_is_not_taken_while_the_first_is_sent(place: str, show: Show, judged: Judged) -> None:
     url, qrels = judged

@@ -73,14 +73,17 @@ def check_build_options(path: Path, given: Mapping[str, Any]) -> None:
     """
     from longrank.errors import InputError
     from longrank.index import Index
+    from longrank.index.languages import comparable
 
     index = Index(path)
     existing = {name: getattr(index.options, name) for name in _STORED}
-    existing |= {"compress": index.options.compressed, "shards": len(index.parts)}
+    n_shards = max(1, sum(part.is_shard for part in index.parts))
+    existing |= {"compress": index.options.compressed, "shards": n_shards, "engine": "local"}
     if given.get("metadata") is not None and (field := index.options.analyzer_field):
         given = {**given, "metadata": tuple(dict.fromkeys((*given["metadata"], field)))}
     for name, value in given.items():
-        if name not in existing or value != existing[name]:
+        same = name in existing and comparable(name, value) == comparable(name, existing[name])
+        if not same:
             option = f"--{name.replace('_', '-')}"
             raise InputError(
                 f"{option} is for a new index", path=path, fix=f"leave it out, or build the index with {option}"

@@ -20,7 +20,7 @@ from longrank.formats.ids import check_id
 from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
-from longrank.formats.records import Composer, CorpusOptions, Record, SourceFile
+from longrank.formats.records import NAMES_OF_TEXT, Composer, CorpusOptions, Record, SourceFile
 from longrank.types import UNMATCHED, Document, Notes, headings_of, id_of
 from longrank.types.pages import HEADINGS
 
@@ -65,7 +65,7 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
     if options.format is not None:
         lookup(READERS, options.format, "format")
     composer, composed, number = Composer(options), False, 0
-    if isinstance(source, Mapping) and "text" in source and any(key in source for key in _IDS):
+    if isinstance(source, Mapping) and source.keys() & {*NAMES_OF_TEXT} and source.keys() & {*_IDS}:
         raise InputError("a mapping of documents is id -> text", got=sorted(source), fix="give a list: [{...}]")
     items = [source] if isinstance(source, _PLACE) else rows(source, "documents", _FIX)
     for number, item in enumerate(items, 1):
@@ -78,6 +78,7 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
         elif isinstance(item, Document):
             document, index_only = composer.adopted(_checked(item, number, notes), (_HERE, number))
             yield Located(document, str(_HERE), number, index_only)
+            composed = True
         else:
             yield _composed(composer, _record(item, number), _HERE, notes)
             composed = True

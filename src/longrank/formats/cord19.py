@@ -58,7 +58,7 @@ def read_cord19(file: SourceFile, notes: Notes, options: CorpusOptions) -> Itera
             outside the folder, or a JSON file of another form; names the line.
     """
     named = {*options.fields, *options.index_only, *(options.metadata or ())}
-    left_out = {_ID, *_LISTS, *({"abstract", "body"} - named)}
+    left_out = {_ID, *_LISTS, *({"abstract", "body", "text"} - named)}
     chosen: dict[str, tuple[bool, int]] = {}
     n_rows = 0
     for row in _rows(file.path, Notes(), options.text):

@@ -176,6 +176,8 @@ class Composer:
             InputError: a field for the index only is not a string.
         """
         options, title, text = self._options, document.title, document.text
+        self._unseen -= {*self._names, *document.metadata}
+        self._unseen_metadata -= document.metadata.keys()
         metadata, passages = dict(document.metadata), () if options.ignore_passages else document.passages
         index_only = "\n".join(filter(None, (_value(metadata, name, where) for name in options.index_only)))
         if self._metadata is not None:

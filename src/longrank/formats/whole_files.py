@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,16 +39,18 @@ def read_whole(path: Path, limits: Limits, *, any_encoding: bool = False) -> byt
     Raises:
         InputError: the file cannot be read, or is longer than `Limits.max_line`.
     """
-    if any_encoding and _is_utf_16(path):
-        with path.open("rb") as stream:
-            return stream.read(limits.max_line)
     chunks, size = [], 0
-    for chunk in read_chunks(path, limits):
+    for chunk in _plain_chunks(path, limits) if any_encoding and _is_utf_16(path) else read_chunks(path, limits):
         chunks.append(chunk)
         size += len(chunk)
         if size > limits.max_line:
             raise InputError(f"is longer than {limits.max_line} bytes, too long for one document", path=path)
     return b"".join(chunks)
+
+
+def _plain_chunks(path: Path, limits: Limits) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        yield stream.read(limits.max_line + 1)
 
 
 def without_nul(text: str, path: Path) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,8 @@ def reading(options: IndexOptions, corpus: CorpusOptions | None = None) -> Corpu
     corpus = corpus or CorpusOptions()
     given, usual = keeping(corpus, options.analyzer_field), CorpusOptions()
     for name in ("fields", "index_only", "title_in_text", "metadata"):
-        if getattr(given, name) not in (getattr(usual, name), getattr(options, name)):
+        allowed = (getattr(usual, name), getattr(options, name))
+        if comparable(name, getattr(given, name)) not in [comparable(name, value) for value in allowed]:
             fix = f"the index has {name}={getattr(options, name)!r}; leave it out, or build a new index"
             raise InputError(f"`{name}` is an option of a new index", got=getattr(corpus, name), fix=fix)
     own = replace(
@@ -64,6 +65,13 @@ def reading(options: IndexOptions, corpus: CorpusOptions | None = None) -> Corpu
         known=True,
     )
     return keeping(own, options.analyzer_field)
+
+
+def comparable(name: str, value: Any) -> Any:
+    """Return an option of reading for a comparison: lists equal tuples, and the order of metadata means nothing."""
+    if name == "metadata" and value is not None:
+        return frozenset(value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 from longrank.config import check_at_least, lookup
 from longrank.engines import ENGINES, EngineOptions, parsed_resources
@@ -63,6 +64,7 @@ def computing(
     if cluster is None or not isinstance(engine, FrontEngine):
         yield
         return
+    engine.name = uuid4().hex
     # Indexes may share a name; servers of texts alone have none, so those of other pipelines are others.
     place = engine.pipelines_digest if source is None else digest_of(str(source.absolute()))
     prefix = f"longrank-{engine.index_name or 'texts'}-{place[:6]}"

@@ -6,10 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
-from uuid import uuid4
 
 from longrank.engines.replicas import Handles, Lost
 from longrank.index import Index
@@ -54,10 +52,8 @@ class FrontEngine(Engine):
     start: Callable[[], Handles]
     """Starts the replicas; must be set before `load`."""
 
-    @cached_property
-    def name(self) -> str:
-        """A name that no other server has, not even one of the same pipelines."""
-        return uuid4().hex
+    name = ""
+    """Of the server, if its replicas may be replaced by those of another one."""
 
     @property
     def pipelines_digest(self) -> str:

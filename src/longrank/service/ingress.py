@@ -22,6 +22,7 @@ from longrank.service.admission import Admission
 from longrank.service.app import create_app
 from longrank.service.cluster import Cluster, wanted
 from longrank.service.engine import PipelineChoice
+from longrank.service.errors import Refusal
 from longrank.service.front import FrontEngine
 from longrank.service.log import log_to
 from longrank.service.metrics import Metrics
@@ -108,7 +109,7 @@ class _Living:
 def _load(engine: FrontEngine) -> None:
     try:
         engine.load()
-    except LongRankError as error:
+    except (LongRankError, Refusal) as error:
         _LOG.error("the pipelines cannot be asked: %s", error)
         return
     Reloader(engine, None).start()

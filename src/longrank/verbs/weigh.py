@@ -98,11 +98,11 @@ def weigh(
         check_own(Path(folder), WEIGHTS, "weigh")
         for name in (RUN, WEIGHTS):
             check_apart(Path(folder) / name, *_paths(qrels, run, evidence, *(learn_on or ())))
-    reranked = open_reranked(run, evidence, depth=depth, notes=notes)
+    reranked = open_reranked(run, evidence, depth=depth, notes=notes, mix_method=mix_method)
     axes = parse_axes(grid, dict.fromkeys((ALPHA, *PASSAGES, *reranked.parts[1:]), float), "weight")
     if ALPHA not in axes:
         notes.say("alpha is not in the grid: the first stage counts nothing")
-    formula = make_formula(axes, aggregator, normalize, reranked.parts, mix_method or reranked.mix_method)
+    formula = make_formula(axes, aggregator, normalize, reranked.parts, reranked.mix_method)
     if mix_method is not None and not formula.scorers:
         raise InputError("no scorer of a mix is in the grid", got=mix_method, fix="add --grid lexical=0:1:0.1")
     with open_engine(engine, workers=workers, resources=resources) as opened:
@@ -148,7 +148,13 @@ def _learn_on(
     if isinstance(sources, str) or len(sources) < 3:
         raise InputError("`learn_on` takes judgments, a first stage and its evidence", got=places)
     qrels, run, *evidence = sources
-    reranked = open_reranked(run, evidence if len(evidence) > 1 else evidence[0], depth=depth, notes=notes)
+    reranked = open_reranked(
+        run,
+        evidence if len(evidence) > 1 else evidence[0],
+        depth=depth,
+        notes=notes,
+        mix_method=here.formula.mix_method,
+    )
     there = replace(here, reranked=reranked, qrels=read_qrels(qrels, notes))
     if both := set(there.query_ids) & set(here.query_ids):
         notes.say(f"{len(both)} query ids are in both sets ({min(both)}, ...): make sure that they are other queries")

@@ -13,6 +13,7 @@ from longrank.collections import read_documents
 from longrank.collections.patterns import matches
 from longrank.errors import InputError
 from longrank.formats.lines import TextOptions
+from longrank.formats.opening import Limits
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.types import Document, Notes
 
@@ -132,6 +133,15 @@ def test_bytes_of_whole_files_are_counted_for_the_progress(tmp_path: Path) -> No
     counted: list[int] = []
     list(read_documents(tmp_path, CorpusOptions(text=TextOptions(on_bytes=counted.append))))
     assert sum(counted) == sum(path.stat().st_size for path in tmp_path.iterdir())
+
+
+def test_a_text_in_utf_16_that_is_too_long_is_skipped_as_any_other(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x" * 400, encoding="utf-16")
+    (tmp_path / "b.txt").write_text("cats")
+    notes, text = Notes(), TextOptions(limits=Limits(max_line=500))
+    documents = list(read_documents(tmp_path, CorpusOptions(text=text), notes))
+    assert [document.doc_id for document in documents] == ["b.txt"]
+    assert any("files that cannot be read skipped" in line for line in notes.lines())
 
 
 def test_a_source_that_a_file_states_is_left_out_and_counted(tmp_path: Path) -> None:

@@ -157,6 +157,10 @@ def test_markdown_is_read_without_its_markup() -> None:
 def test_front_matter_is_yaml_pairs_or_toml_and_a_line_is_no_front_matter() -> None:
     assert split_front_matter('+++\ntitle = "Cats"\nn = 3\n+++\nx') == ({"title": "Cats", "n": "3"}, "x")
     assert split_front_matter("---\n\ntext\n---\nmore") == ({}, "---\n\ntext\n---\nmore")
+    for rule in ("---\nCats purr.\nNote: this\n---\nmore", "---\n\nNote: this\n---\nmore"):
+        assert split_front_matter(rule) == ({}, rule)
+    block = '---\ntitle: x\n# c\ntags:\n- a\nlong: >\n  folded\n"my key": 3\n---\nbody'
+    assert split_front_matter(block) == ({"title": "x"}, "body")
     assert split_front_matter("---\nTitle: x") == ({}, "---\nTitle: x")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -206,3 +207,77 @@ def test_a_word_file_may_name_its_parts_as_it_likes(tmp_path: Path) -> None:
     assert parsed(path, "docx").text == "Cats\n\npurr"
     assert parsed(path, "docx").headings == [(0, 4, 1)]
     assert format_of_content(path) == "docx"
+
+
+def test_parts_that_relations_name_wrongly_have_their_usual_names(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    note = '<w:footnotes xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">{}</w:footnotes>'
+    path = docx(tmp_path / "a.docx", paragraph("Cats"), **{"word/footnotes.xml": note.format(paragraph("a note"))})
+    lost = f'<Relationships><Relationship Id="r1" Type="{kind}/{{}}" Target="gone.xml"/></Relationships>'.format
+    for relation, content in (
+        ("_rels/.rels", lost("officeDocument")),
+        ("word/_rels/document.xml.rels", lost("footnotes")),
+        ("_rels/.rels", "no XML"),
+    ):
+        assert parsed(with_part(path, relation, content.encode()), "docx").text == "Cats\n\na note"
+
+
+def test_shapes_for_older_programs_are_not_read_a_second_time(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    path = pptx(tmp_path / "a.pptx", [("Cats", "purr")])
+    slide = zipfile.ZipFile(path).read("ppt/slides/s0.xml").decode()
+    shape = "<p:sp><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:sp>".format
+    twins = (
+        '<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
+        f"<mc:Choice>{shape('sleep')}</mc:Choice><mc:Fallback>{shape('upgrade')}</mc:Fallback></mc:AlternateContent></p:sld>"
+    )
+    with_part(path, "ppt/slides/s0.xml", slide.replace("</p:sld>", twins).encode())
+    assert parsed(path, "pptx").text == "Cats\n\npurr\n\nsleep"
+
+
+@pytest.mark.parametrize("n_lost", [1, 2, 3])
+def test_mail_whose_base64_is_cut_off_is_decoded_as_far_as_it_goes_and_counted(n_lost: int, tmp_path: Path) -> None:
+    body = b64encode(b"The zebrafish report is attached. " * 6)[:-n_lost]
+    header = b"Subject: s\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n"
+    (tmp_path / "a.eml").write_bytes(header + body)
+    document = parsed(tmp_path / "a.eml", "eml")
+    assert document.text.startswith("The zebrafish report")
+    assert document.notes.get("mail texts whose bytes do not fit their encoding", 0) == (n_lost == 3)
+
+
+def test_text_of_directives_of_any_name_is_kept() -> None:
+    text = """.. classmethod:: day.today(tz=None)
+                 day.now()
+
+   Return the day.
+
+.. c:macro:: Py_BEGIN
+.. envvar:: PYTHONSEED
+
+.. function:: foo(x)
+   :param x: the value
+
+.. code-block:: python
+   :caption: A listing
+   :linenos:
+
+   print(1)
+
+He waited
+.. and the quokka, too.
+
+.. a comment
+   of two lines
+"""
+    (document,) = read_rst(text)
+    assert document.text.split("\n\n") == [
+        "day.today(tz=None)\nday.now()",
+        "Return the day.",
+        "Py_BEGIN",
+        "PYTHONSEED",
+        "foo(x)\n:param x: the value",
+        "A listing",
+        "print(1)",
+        "He waited\n.. and the quokka, too.",
+    ]

@@ -54,6 +54,14 @@ def test_documents_are_read_with_the_options_of_records(options: dict[str, Any],
         assert (added.document("d"), added.metadata("d")) == (own.document("d"), own.metadata("d"))
 
 
+def test_documents_and_records_may_be_mixed_and_a_misspelt_name_is_told(tmp_path: Path) -> None:
+    mixed = [Document("a", "", "dogs", metadata={"kw": "hound"}), {"id": "b", "text": "cats"}]
+    for options in ({"index_only": ("kw",)}, {"metadata": ("kw",)}):
+        assert Index.build(mixed, corpus=CorpusOptions(**options)).notes.lines() == []
+    with pytest.raises(InputError, match=r"no document has this field \(got 'wk'"):
+        Index.build(mixed[:1], corpus=CorpusOptions(index_only=("wk",)))
+
+
 def test_a_title_in_the_text_moves_passages_and_headings(tmp_path: Path) -> None:
     document = Document("d", "Dogs", "They bark.\nAt night.", ((0, 10), (11, 20)), headings=((0, 10, 1),))
     index = Index.build([document], tmp_path / "i", corpus=CorpusOptions(title_in_text=True))

@@ -263,3 +263,10 @@ def test_options_of_a_new_index_are_refused_where_documents_are_added(tmp_path: 
     index = Index.build([("a", "bees")], tmp_path / "index")
     with pytest.raises(InputError, match=f"`{next(iter(other))}` is an option of a new index"):
         index.add([("b", "bees")], corpus=CorpusOptions(**other))
+
+
+def test_equal_options_may_be_given_in_another_form(tmp_path: Path) -> None:
+    corpus = CorpusOptions(fields=["title", "text"], metadata=("a", "b"))  # type: ignore[arg-type]
+    index = Index.build([{"id": "x", "text": "bees", "a": 1, "b": 2}], tmp_path / "index", corpus=corpus)
+    again = CorpusOptions(fields=["title", "text"], metadata=["b", "a"])  # type: ignore[arg-type]
+    assert len(index.add([("y", "bees")], corpus=again)) == 2

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
-from fronts import CHOICES, PATIENT, both, replies, searches
+from fronts import CHOICES, PATIENT, SET, both, replies, searches
 from longrank.cli.main import main
 from longrank.engines import EngineOptions
 from longrank.engines.replicas import Lost, safe_name
@@ -132,12 +132,20 @@ def test_what_no_replica_answers_is_refused(
 def test_replicas_of_another_server_do_not_answer(source: Path) -> None:
     """Two commands of one name on a cluster: the replicas of the second replace those of the first."""
     first, second = both(source)[1], both(source)[1]
-    first.handles = second.handles
+    first.name = "of an earlier command"
     for request in (("POST", "/search", {"query": "a"}), ("POST", "/v1/rerank", TEXTS)):
         ((status, body),) = replies(first, [request])
         assert status == 503
         assert "are now those of another server" in body["message"]
         assert replies(second, [request])[0][0] == 200
+
+
+def test_an_application_of_ray_serve_makes_an_engine_in_each_replica_of_its_front(source: Path) -> None:
+    replicas = both(source)[1].handles
+    other = open_engine(FrontEngine, source, CHOICES, SET, Notes())
+    other.start = lambda: replicas
+    other.load()
+    assert replies(other, [("POST", "/search", {"query": "a"})])[0][0] == 200
 
 
 def test_servers_of_texts_alone_share_a_place_only_if_their_pipelines_are_equal() -> None:

@@ -182,6 +182,20 @@ def test_evidence_of_different_methods_of_mixing_is_refused(folder: Path, tmp_pa
         longrank.weigh(QRELS, folder / "first.run", [folder / "e", tmp_path / "rrf"], {"counting": [0.5]})
 
 
+def test_a_method_of_mixing_may_be_named_for_evidence_of_several(folder: Path, tmp_path: Path) -> None:
+    halves = [dict(list(TOPICS.items())[:2]), dict(list(TOPICS.items())[2:])]
+    for n, (part, method) in enumerate(zip(halves, ("minmax", "rrf"), strict=True)):
+        longrank.rerank(
+            *(folder / "index", part, folder / "first.run"),
+            pipeline="lexical",
+            evidence=tmp_path / str(n),
+            assignments={"final.depth": DEPTH, **WINDOWS, "mix.counting": 0.5, "mix.method": method},
+        )
+    both, grid = [tmp_path / "0", tmp_path / "1"], {"counting": "0:1:0.25"}
+    named = longrank.weigh(QRELS, folder / "first.run", both, grid, mix_method="minmax")
+    assert rows(named.run) == rows(longrank.weigh(QRELS, folder / "first.run", folder / "e", grid).run)
+
+
 def test_weigh_does_not_overwrite_what_it_reads(folder: Path, tmp_path: Path) -> None:
     longrank.weigh(QRELS, folder / "first.run", folder / "e", folder=tmp_path / "w")
     before = (tmp_path / "w" / "run.txt").read_bytes()

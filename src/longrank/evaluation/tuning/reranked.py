@@ -72,13 +72,16 @@ class _File(NamedTuple):
         return cls(path, stamp_of(path))
 
 
-def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: Notes) -> Reranked:
+def open_reranked(
+    first_stage: Any, sources: Any, *, depth: int | None, notes: Notes, mix_method: str | None = None
+) -> Reranked:
     """Read a first stage and its evidence.
 
     Args:
         first_stage: a run, as `read_run` takes it.
         sources: an evidence file, `Evidence` values or a reranked run; or a list of files and runs.
         depth: documents of each query that the runs reranked, if others follow below them; None: all.
+        mix_method: method of mixing scorers; None: as in the evidence.
         notes: counts remarks on the inputs, such as evidence files beside a depth.
 
     Raises:
@@ -106,13 +109,13 @@ def open_reranked(first_stage: Any, sources: Any, *, depth: int | None, notes: N
             mixes.append(((), "minmax"))
             run = read_run(source, notes)
             opened.append(Run(run.tag, (row for query_id in run for row in run[query_id][:depth])))
-    if len({method for parts, method in mixes if parts}) > 1:
+    if mix_method is None and len({method for parts, method in mixes if parts}) > 1:
         got = ", ".join(method for _, method in mixes)
-        fix = "give evidence of one method"
+        fix = "give evidence of one method, or name the method"
         raise InputError("scorers are mixed by different methods", about=("evidence",), got=got, fix=fix)
     parts, method = mixes[0] if len({parts for parts, _ in mixes}) == 1 else ((), "minmax")
     first = read_run(first_stage, notes)
-    return Reranked(first, tuple(opened), missing, frozenset(scorers), parts, method)
+    return Reranked(first, tuple(opened), missing, frozenset(scorers), parts, mix_method or method)
 
 
 def _separate(sources: Any) -> list[Any]:

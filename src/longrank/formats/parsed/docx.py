@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
-from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened, related
+from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened, related, relations, walk
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -29,9 +29,10 @@ def read_docx(path: str) -> Iterator[Parsed]:
     """
     with opened(path) as container:
         writer = TextWriter()
-        body = related(container, "", "officeDocument", _BODY)
-        levels = _levels(container, related(container, body, "styles", _STYLES))
-        notes = (related(container, body, kind, f"word/{kind}.xml") for kind in _NOTES)
+        body = related(relations(container, ""), "officeDocument", _BODY)
+        others = relations(container, body)
+        levels = _levels(container, related(others, "styles", _STYLES))
+        notes = (related(others, kind, f"word/{kind}.xml") for kind in _NOTES)
         for name in (body, *(name for name in notes if name in container)):
             for paragraph in _paragraphs(container.xml(name)):
                 writer.add(_text(paragraph), levels.get(_style(paragraph), 0))
@@ -55,15 +56,7 @@ def _levels(container: Container, styles: str) -> dict[str, int]:
 
 def _paragraphs(root: Element) -> Iterator[Element]:
     """Yield the paragraphs in order; a paragraph inside a paragraph (a text box) comes after it."""
-    stack = [root]
-    while stack:
-        element = stack.pop()
-        name = local(element)
-        if name in _TWINS:
-            continue
-        if name == "p":
-            yield element
-        stack.extend(reversed(element))
+    return (element for element in walk(root, _TWINS) if local(element) == "p")
 
 
 def _style(paragraph: Element) -> str:

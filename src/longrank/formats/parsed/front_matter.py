@@ -8,11 +8,14 @@ import tomllib
 _BLOCK = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?\n)??\1[ \t]*(?:\n|\Z)", re.DOTALL)
 _PAIR = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]+(.*)")
 
+_YAML = re.compile(r"""\s|$|\#|-(?:\s|$)|[\]}]|[\w"'][^:]*:(?:\s|$)""")  # indented, empty, a comment, an item, or a key
+
 
 def split_front_matter(text: str) -> tuple[dict[str, str], str]:
     """Return the scalar values of the front matter, keys in lower case, and the text after it.
 
-    Lists and nested values of YAML are left out. A block that has no ``key: value`` line is text.
+    Lists and nested values of YAML are left out. A block without a ``key: value`` line, that begins with an empty line,
+    or that has a line of another kind is text: ``---`` is also a rule between paragraphs.
 
     >>> split_front_matter("---\\ntitle: 'Cats'\\n---\\nThey purr.")
     ({'title': 'Cats'}, 'They purr.')
@@ -33,8 +36,10 @@ def _toml(block: str) -> dict[str, str]:
 
 
 def _yaml(block: str) -> dict[str, str]:
-    values = {}
-    for line in block.splitlines():
+    lines, values = block.splitlines(), {}
+    if not (lines and lines[0].strip()) or not all(map(_YAML.match, lines)):
+        return {}
+    for line in lines:
         pair = _PAIR.match(line)
         if pair and (value := _unquoted(pair[2].strip())):
             values[pair[1].lower()] = value

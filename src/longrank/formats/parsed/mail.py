@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import re
+from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import suppress
 from email import policy
-from email.errors import MessageError
+from email.errors import InvalidBase64CharactersDefect, InvalidBase64LengthDefect, MessageError
 from email.message import EmailMessage
 from email.parser import BytesParser
 from functools import partial
@@ -18,8 +21,10 @@ from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 
 _MOST_BYTES = 64 << 20  # of a message
+_NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
+_DAMAGE = (InvalidBase64LengthDefect, InvalidBase64CharactersDefect)
 _HEADER = re.compile(rb"[!-9;-~]+:|>From ")
-_WINDOWS = {"iso-8859-1": "cp1252", "latin1": "cp1252"}  # as in browsers and mail programs
+_WINDOWS = ("cp1252", "latin-1")  # what Latin-1 means in browsers and mail programs; five bytes are Latin-1 alone
 _VALUES = {"from": "author", "to": "to", "date": "date"}
 
 
@@ -126,6 +131,16 @@ def _content(part: EmailMessage) -> tuple[str, bool]:
     """Return the text of a part, and True if its bytes fit its charset or UTF-8, which many programs send as ASCII."""
     payload = part.get_payload(decode=True)
     raw = payload if isinstance(payload, bytes) else b""
+    if any(isinstance(defect, InvalidBase64LengthDefect) for defect in part.defects):  # cut off: `raw` is not decoded
+        letters = _NO_BASE64.sub(b"", raw)
+        raw = b64decode(letters[: len(letters) // 4 * 4])
+    whole = not any(isinstance(defect, _DAMAGE) for defect in part.defects)
     charset = part.get_content_charset("utf-8")
-    text, fits = decoded(raw, (_WINDOWS.get(charset, charset), "utf-8"))
-    return text.replace("\r\n", "\n").replace("\x00", ""), fits
+    text, fits = decoded(raw, _WINDOWS if _is_latin(charset) else (charset, "utf-8"))
+    return text.replace("\r\n", "\n").replace("\x00", ""), fits and whole
+
+
+def _is_latin(charset: str) -> bool:
+    with suppress(LookupError):
+        return codecs.lookup(charset).name == "iso8859-1"
+    return False

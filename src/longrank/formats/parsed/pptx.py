@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
-from longrank.formats.parsed.zipped import attribute, core_values, local, opened, related, relations
+from longrank.formats.parsed.zipped import attribute, core_values, local, opened, related, relations, walk
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 _SHOW = "ppt/presentation.xml"
+_TWINS = ("Fallback",)  # shapes a second time, for older programs
 _TITLES = ("title", "ctrTitle")
 _REPEATED = ("sldNum", "dt", "ftr", "hdr", "sldImg")  # the same on every slide
 
@@ -25,15 +26,15 @@ def read_pptx(path: str) -> Iterator[Parsed]:
     """
     with opened(path) as container:
         writer = TextWriter()
-        show = related(container, "", "officeDocument", _SHOW)
+        show = related(relations(container, ""), "officeDocument", _SHOW)
         slides = {relation.key: relation.part for relation in relations(container, show)}
         for slide in _slides(container.xml(show)):
             name = slides.get(_relation(slide), "")
             writer.page()
             _add_shapes(container.xml(name), writer)
-            notes = related(container, name, "notesSlide", "")
-            if notes in container:
-                _add_shapes(container.xml(notes), writer)
+            for other in relations(container, name):
+                if other.kind == "notesSlide" or "/notesSlides/" in other.part:
+                    _add_shapes(container.xml(other.part), writer)
         values = core_values(container, "docProps/core.xml")
         yield writer.parsed(values.pop("title", ""), values)
 
@@ -50,11 +51,11 @@ def _relation(slide: Element) -> str:
 
 
 def _add_shapes(root: Element, writer: TextWriter) -> None:
-    for shape in (element for element in root.iter() if local(element) in ("sp", "graphicFrame")):
-        kind = next((attribute(e, "type") for e in shape.iter() if local(e) == "ph"), "")
+    for shape in (element for element in walk(root, _TWINS) if local(element) in ("sp", "graphicFrame")):
+        kind = next((attribute(e, "type") for e in walk(shape, _TWINS) if local(e) == "ph"), "")
         if kind in _REPEATED:
             continue
-        lines = (_line(paragraph) for paragraph in shape.iter() if local(paragraph) == "p")
+        lines = (_line(paragraph) for paragraph in walk(shape, _TWINS) if local(paragraph) == "p")
         writer.add("\n".join(filter(None, lines)), 1 if kind in _TITLES else 0)
 
 

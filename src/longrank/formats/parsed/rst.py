@@ -18,29 +18,20 @@ _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1{2,}\s*$")
 _DIRECTIVE = re.compile(r"\s*\.\. (?:\|[^|]+\| )?([\w:.+-]+)::(?:\s+(.*))?$")
 _EXPLICIT = re.compile(r"\s*\.\.(?:\s|$)")
 _FOOTNOTE = re.compile(r"(\s*)\.\. \[([^\]]+)\] ?")
-_OPTION = re.compile(r"\s*:[\w -]+:(?:\s|$)")
-_SPEAKING = frozenset(
-    {"admonition", "attention", "caution", "danger", "epigraph", "error", "hint", "important", "note", "pull-quote"}
-    | {
-        "rubric",
-        "seealso",
-        "sidebar",
-        "tip",
-        "todo",
-        "topic",
-        "versionadded",
-        "versionchanged",
-        "deprecated",
-        "warning",
-    }
-    | {"compound", "container", "table", "function", "class", "method", "data", "attribute", "exception", "option"}
-    | {"describe", "glossary", "list-table", "parsed-literal", "highlights", "title"}
-)
+_OPTION = re.compile(r"\s*:([\w-]+):(?:\s+(.*))?$")
+_NO_OPTIONS = frozenset({"caption", "return", "returns", "rtype", "raises", "raise", "yields", "param", "type"})
+"""Fields after a directive that are text: a caption, and fields of functions without a blank line before."""
+
 _SILENT = frozenset(
     {"image", "toctree", "raw", "include", "literalinclude", "index", "highlight", "contents", "meta"}
     | {"module", "currentmodule", "automodule", "autoclass", "autofunction", "default-domain", "replace", "unicode"}
 )
-_CODE = frozenset({"code", "code-block", "sourcecode", "testcode", "testoutput", "math"})
+_CODE = frozenset({"code", "code-block", "sourcecode", "testcode", "testoutput", "doctest", "math"})
+_SETTINGS = (_CODE - {"math"}) | {
+    *("figure", "only", "ifconfig", "tabularcolumns", "productionlist", "role", "default-role", "graphviz", "plot"),
+    *("rst-class", "cssclass", "ipython", "jupyter-execute", "prompt", "grid", "date"),
+}
+"""Directives whose argument is a path or a setting; that of any other is text, such as the name of a function."""
 _LITERAL = re.compile(r"``(.+?)``")
 _INLINE = (
     (re.compile(r":[\w:+.-]+:`([^`<]+?)\s*<[^`>]*>`"), r"\1"),
@@ -71,6 +62,7 @@ class _Reader:
     values: dict[str, str] = field(default_factory=dict)
     adornments: list[str] = field(default_factory=list)
     paragraph: list[str] = field(default_factory=list)
+    begun: int = 0  # indentation of the paragraph's first line
     literal: int | None = None  # indentation of what announces a literal block
 
     def read(self) -> None:
@@ -87,12 +79,13 @@ class _Reader:
         elif not self._heading():
             if note := _FOOTNOTE.match(line):
                 line = self.lines[self.at] = note[1] + line[note.end() :]
-            if _EXPLICIT.match(line):
+            if _EXPLICIT.match(line) and (not self.paragraph or _indent(line) < self.begun):
                 self._end()
                 self._explicit(line)
             else:
                 announces = line.rstrip().endswith("::")
                 self.literal = _indent(line) if announces else None
+                self.begun = self.begun if self.paragraph else _indent(line)
                 self.paragraph.append(line.strip().removesuffix("::") + ":" * (announces and line.strip() != "::"))
                 self.at += 1
 
@@ -130,9 +123,12 @@ class _Reader:
         if directive is None or name in _SILENT:
             self._skip_block(_indent(line))
             return
-        if name in _SPEAKING and directive[2]:
+        self.begun = _indent(line) + 1
+        if name not in _SETTINGS and directive[2]:
             self.paragraph.append(directive[2].strip())
-        while self.at < len(self.lines) and _OPTION.match(self.lines[self.at]):
+        while self.at < len(self.lines) and (option := _OPTION.match(self.lines[self.at])):
+            if option[1] in _NO_OPTIONS and option[2]:
+                self.paragraph.append(option[2].strip())
             self.at += 1
         self.literal = _indent(line) if name in _CODE else None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from longrank.formats.parsed import Unreadable
@@ -101,6 +101,16 @@ def local(element: Element) -> str:
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
+def walk(element: Element, but: Collection[str]) -> Iterator[Element]:
+    """Yield an element and those below it in the order of their begins, without elements of some names and theirs."""
+    stack = [element]
+    while stack:
+        element = stack.pop()
+        if local(element) not in but:
+            yield element
+            stack.extend(reversed(element))
+
+
 def attribute(element: Element, name: str) -> str:
     """Return an attribute by its name without its namespace; empty if absent."""
     return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
@@ -115,22 +125,26 @@ class Relation(NamedTuple):
 
 
 def relations(container: Container, name: str) -> list[Relation]:
-    """Return the relations of a part of an Office file, or of the file if the name is empty; none to other files."""
+    """Return the relations of a part of an Office file, or of the file if the name is empty.
+
+    Relations to other files and to parts that the container lacks are left out; so are all if they cannot be read.
+    """
     folder, base = posixpath.split(name)
     listed = posixpath.join(folder, "_rels", f"{base}.rels")
     found = []
-    for element in container.xml(listed) if listed in container else ():
-        if attribute(element, "TargetMode") != "External":
+    with suppress(Unreadable):
+        for element in container.xml(listed) if listed in container else ():
             target = attribute(element, "Target")
             joined = target.lstrip("/") if target.startswith("/") else posixpath.join(folder, target)
-            kind = posixpath.basename(attribute(element, "Type"))
-            found.append(Relation(attribute(element, "Id"), kind, posixpath.normpath(joined)))
+            kind, part = posixpath.basename(attribute(element, "Type")), posixpath.normpath(joined)
+            if attribute(element, "TargetMode") != "External" and part in container:
+                found.append(Relation(attribute(element, "Id"), kind, part))
     return found
 
 
-def related(container: Container, name: str, kind: str, usual: str) -> str:
-    """Return the part of a kind that a part refers to; `usual`, the usual name, if it refers to none."""
-    return next((relation.part for relation in relations(container, name) if relation.kind == kind), usual)
+def related(found: Sequence[Relation], kind: str, usual: str) -> str:
+    """Return the first part of a kind among relations; `usual`, its usual name, if there is none."""
+    return next((relation.part for relation in found if relation.kind == kind), usual)
 
 
 def core_values(container: Container, name: str) -> dict[str, str]:

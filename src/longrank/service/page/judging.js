@@ -16,6 +16,9 @@ export function openJudging(info) {
 
 let sending = false; // until the server has the last grade, no other is taken: it would be for a document not yet shown
 
+/** Tell whether a grade is being sent: neither a grade nor an undo is taken then. */
+export const isSending = () => sending;
+
 /** Return the grade of a pressed key; null: the key is no grade, or belongs to a field, or a grade is being sent. */
 export function gradeOf(event) {
   if (isModified(event) || event.target.matches("input, textarea, select")) return null;
@@ -99,7 +102,7 @@ async function onKey(event) {
     go(1);
   } else if (card && event.key === "n") go(1);
   else if (card && event.key === "p") go(-1);
-  else if (event.key === "u" && undone.at(-1)?.query === shown.query) {
+  else if (event.key === "u" && !sending && undone.at(-1)?.query === shown.query) {
     const { doc, before } = undone.pop();
     const back = cards.find((item) => item.dataset.doc === doc) ?? cardsIn(byId("columns")).find((item) => item.dataset.doc === doc);
     if (!back) return;

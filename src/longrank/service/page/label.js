@@ -2,7 +2,7 @@
 
 import { announce, byId, h, isModified } from "./dom.js";
 import { ask } from "./api.js";
-import { gradeButtons, gradeOf, judge } from "./judging.js";
+import { gradeButtons, gradeOf, isSending, judge } from "./judging.js";
 import { plural } from "./numbers.js";
 import { quoteOf } from "./passage.js";
 import { nothing, problem, waiting } from "./problem.js";
@@ -133,7 +133,7 @@ async function give(grade, number = at) {
 }
 
 async function undo() {
-  const last = undone.pop();
+  const last = isSending() ? null : undone.pop();
   if (last && (await keep(last.number, last.before))) draw(last.number);
 }
 

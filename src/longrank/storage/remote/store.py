@@ -93,7 +93,7 @@ class Store:
                 if _is_of_bucket(error):
                     raise
                 found = {}
-        root = self._path(folder).strip("/") + "/"
+        root = self._files._strip_protocol(self._path(folder)).strip("/") + "/"
         names = {path.lstrip("/").removeprefix(root): state for path, state in found.items()}
         return {name: Stored(int(names[name]["size"]), written(names[name])) for name in names if "/" not in name}
 
