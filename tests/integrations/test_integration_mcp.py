@@ -160,6 +160,16 @@ def test_remarks_of_opening_and_searching_are_in_the_answer(index: str, monkeypa
     assert answer["warnings"] == ["another model stands in", "3 passages were cut"]
 
 
+def test_passages_that_were_not_scored_are_told(index: str) -> None:
+    server = make_server(index, pipeline="lexical", assignments=["select.name=first", "select.n=1"])
+
+    async def session() -> Any:
+        async with Client(server) as client:
+            return await client.call_tool("search", {"query": "hurricanes"})
+
+    assert anyio.run(session).structured_content["warnings"] == ["not all passages of 1 documents were scored"]
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
     [

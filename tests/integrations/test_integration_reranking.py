@@ -33,6 +33,15 @@ def test_evidence_is_the_passages_of_the_text_that_was_given(index: str) -> None
     assert [LONG[start:end] for start, end in best["highlights"]] == [ANSWER]
 
 
+def test_passages_that_a_pipeline_does_not_select_are_unread(index: str) -> None:
+    settings = ["select.name=first", "select.n=1"]
+    (_, evidence), *_ = LazyReranker("lexical", assignments=settings).rank(QUERY, [document("long", LONG)], passages=1)
+    assert evidence["truncated"]
+    searcher = LazySearcher(index, "lexical", assignments=settings)
+    found = [metadata["longrank"] for _, _, metadata in searcher.search(QUERY, k=9, passages=1)]
+    assert next(one["truncated"] for one in found if one["doc_id"] == "long")
+
+
 def test_a_reranker_is_loaded_once_and_its_copies_load_their_own(index: str) -> None:
     reranker = LazyReranker("lexical", index=index)
     assert order(reranker) == ORDER

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field
 from longrank.errors import LongRankError, MissingExtra
 from longrank.index.stamps import CANNOT_OPEN, stamp_of
 from longrank.protocols import PassageScorer
-from longrank.ranking.found import Result, ShownPassage
+from longrank.ranking.found import Result, ShownPassage, unread_in
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.scoring import keeping_models
 from longrank.types import Notes
@@ -186,7 +186,7 @@ class _Tools:
             found = run_search(pipeline.index, query, pipeline=pipeline, k=k, passages=passages)
         except LongRankError as error:
             raise ToolError(str(error)) from None
-        warnings = [*warnings, *found.notes.lines()]
+        warnings = [*warnings, *found.notes.lines(), *unread_in(found)]
         return Found(documents=list(map(_document, found)), warnings=warnings, digest=pipeline.index.digest)
 
     def read_document(

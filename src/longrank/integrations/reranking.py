@@ -178,7 +178,7 @@ def evidence_of(result: RankedText, reranker: Reranker, partial: Partial | None 
         "score": None if partial is not None and result.n_scored == 0 else result.score,
         "unit": reranker.unit,
         "aggregator": reranker.aggregator_name,
-        "truncated": result.cut or result.n_truncated > 0,
+        "truncated": result.truncated,
         "passages": passages_of(result.passages),
         **({} if partial is None else {"partial": partial.json()}),
     }

@@ -115,7 +115,6 @@ def metadata_of(result: Result, pipeline: Pipeline, counts: Partial | None = Non
     If a deadline cut the ranking short, `partial` has its counts, and the score of a document of which nothing was
     read is None.
     """
-    cut = counts is not None and result.n_scored < result.n_passages
     unread = counts is not None and result.aggregate is None
     evidence = {
         "doc_id": result.doc_id,
@@ -123,7 +122,7 @@ def metadata_of(result: Result, pipeline: Pipeline, counts: Partial | None = Non
         "rank": result.rank,
         "first_stage": result.first_stage,
         "aggregator": None if pipeline.scorer is None else pipeline.settings.aggregate.name,
-        "truncated": cut or unread or result.n_truncated > 0,
+        "truncated": unread or result.truncated,
         "passages": passages_of(result.passages),
         **({} if counts is None else {"partial": counts.json()}),
     }

@@ -89,6 +89,11 @@ class Result:
         return self.doc_id
 
     @property
+    def truncated(self) -> bool:
+        """True if a part of the document was not read, although others were or should have been."""
+        return self.n_truncated > 0 or self.n_scored < self.n_passages
+
+    @property
     def detail(self) -> str:
         """Parts of the score, and counts, on one line."""
         first_stage = f"first stage {self.first_stage:.4f}"
@@ -134,6 +139,11 @@ class RankedText:
     def key(self) -> str:
         """Position in the list of documents."""
         return str(self.index)
+
+    @property
+    def truncated(self) -> bool:
+        """True if a part of the document was not read."""
+        return self.cut or self.n_truncated > 0 or self.n_scored < self.n_passages
 
     @property
     def detail(self) -> str:
@@ -213,3 +223,13 @@ def passage_json(passage: ShownPassage) -> dict[str, Any]:
 
 
 _PASSAGE_FIELDS = tuple(field.name for field in fields(ShownPassage))
+
+
+def unread_in(results: Iterable[Result]) -> list[str]:
+    """Return a sentence for each kind of text that was not read."""
+    counted, sentences = list(results), []
+    if unread := sum(result.n_truncated for result in counted):
+        sentences.append(f"{unread} passages are longer than the model reads")
+    if left_out := sum(result.n_scored < result.n_passages for result in counted):
+        sentences.append(f"not all passages of {left_out} documents were scored")
+    return sentences

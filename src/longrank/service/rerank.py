@@ -166,7 +166,7 @@ def answered(  # noqa: PLR0917
     """
     if cut and not request.may_cut:
         raise Refusal(422, "invalid", f"truncation is off, but {'; '.join(cut)}")
-    service.metrics.truncated(sum(map(is_truncated, results)))
+    service.metrics.truncated(sum(result.truncated for result in results))
     aggregator = plan.reranker.aggregator_name if request.aggregator is None else request.aggregator.name
     warnings = [*plan.warnings, *request.warnings, *cut]
     return Answer(results, plan.served.name, plan.reranker.unit, aggregator, warnings, n_tokens, partial)
@@ -188,11 +188,6 @@ def check_query(settings: ServiceSettings, query: str) -> None:
     if len(query) > settings.max_query_characters:
         fault = f"{len(query)} characters, at most {settings.max_query_characters} are allowed"
         raise Refusal(422, "invalid", f"/query: {fault}")
-
-
-def is_truncated(result: RankedText) -> bool:
-    """Return True if a part of the document was not read."""
-    return result.cut or result.n_truncated > 0 or result.n_scored < result.n_passages
 
 
 def strip(evidence: Evidence) -> list[list[float]]:

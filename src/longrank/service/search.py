@@ -16,7 +16,7 @@ from longrank.index.languages import in_language
 from longrank.protocols import Candidate, ScoringTask
 from longrank.ranking.explain import explained, search_for
 from longrank.ranking.fields import check_fields, facets, with_metadata
-from longrank.ranking.found import Partial, Result, result_json
+from longrank.ranking.found import Partial, Result, result_json, unread_in
 from longrank.ranking.from_store import shown_fields
 from longrank.ranking.highlights import Sentences, sentences_of
 from longrank.ranking.one_query import RankedQuery, retrieved
@@ -200,7 +200,7 @@ async def _answered(
             results = await with_highlights(service, results, split, deadline)
         else:
             results, late = await highlights_within(service, results, split, by)
-    warnings = [*([] if partial is None else [str(partial)]), *_cuts(results), *late]
+    warnings = [*([] if partial is None else [str(partial)]), *unread_in(results), *late]
     return SearchAnswer(served, results, {item.doc_id: item for item in evidence}, warnings, partial=partial)
 
 
@@ -324,13 +324,3 @@ def choose_searching(service: Service, pipeline: str | None) -> Served:
         raise Refusal(
             404, "not_found", f"/pipeline: {unknown_pipeline(str(pipeline), service.engine.names())}"
         ) from None
-
-
-def _cuts(results: list[Result]) -> list[str]:
-    """Return a sentence for each kind of unread text."""
-    warnings = []
-    if unread := sum(result.n_truncated for result in results):
-        warnings.append(f"{unread} passages are longer than the model reads")
-    if left_out := sum(result.n_scored < result.n_passages for result in results):
-        warnings.append(f"not all passages of {left_out} documents were scored")
-    return warnings

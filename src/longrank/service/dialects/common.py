@@ -14,7 +14,7 @@ from longrank.ranking.found import RankedText, passage_json
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.settings import Aggregate
 from longrank.service.engine import simple_aggregators
-from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, is_truncated, strip
+from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, strip
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 NonEmpty = Annotated[str, Field(min_length=1, pattern=r"\S")]
@@ -107,7 +107,7 @@ class Request(Strict):
 def own_fields(request: Request, answer: Answer, ranked: RankedText) -> dict[str, Any]:
     """Return the fields that LongRank adds to a result."""
     score = ranked.score if ranked.n_scored else None
-    fields: dict[str, Any] = {"aggregate": score, "truncated": is_truncated(ranked)}
+    fields: dict[str, Any] = {"aggregate": score, "truncated": ranked.truncated}
     if not request.evidence:
         return fields
     fields["evidence"] = {
