@@ -21,6 +21,7 @@ from longrank.networks.acceleration import accelerate_by, computed_by
 from longrank.networks.backends import check_backend
 from longrank.networks.feeding import (
     DEFAULT_MAX_QUERY_TOKENS,
+    QUERY_END,
     Feeder,
     OffsetTokenizer,
     count_cut_queries,
@@ -94,7 +95,6 @@ class CrossEncoder:
             _note_other_score(model, self.unit, self._notes)
             _note_new_head(model, network, self._notes)
         self._global = choose_global_attention(model, network, global_attention)
-        self._separator = tokenizer.sep_token_id
         limits = (tokenizer.model_max_length, stated_tokens(model), position_limit(self._network))
         self.max_tokens = choose_max_tokens(model, max_tokens, *limits)
         self.encoder = self._network.base_model
@@ -107,6 +107,7 @@ class CrossEncoder:
             batch_tokens=batch_tokens,
             device=str(where),
             notes=self._notes,
+            query_ends=self._global is not None,
         )
         self.packer = self._feeder.packer
         self.offset_tokenizer = OffsetTokenizer(self._feeder.tokenizer, self.packer.passage_room)
@@ -145,7 +146,7 @@ class CrossEncoder:
 
     def _forward(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
         if self._global is not None:
-            mask = global_attention_mask(features["input_ids"], self._global, self._separator)
+            mask = global_attention_mask(features["input_ids"], self._global, features.pop(QUERY_END))
             features = {**features, "global_attention_mask": mask}
         logits: torch.Tensor = self._network(**features).logits
         return logits
