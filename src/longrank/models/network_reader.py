@@ -20,6 +20,7 @@ from longrank.errors import InputError
 from longrank.models.row_cache import RowCache
 from longrank.networks.feeding import (
     DEFAULT_MAX_QUERY_TOKENS,
+    QUERY_END,
     Feeder,
     OffsetTokenizer,
     check_finite,
@@ -73,7 +74,6 @@ class NetworkReader:
         path: Path,
     ) -> None:
         self.network, self._notes = network, notes
-        self._separator = tokenizer.sep_token_id
         self._cache: RowCache | None = None
         self._kept: Kept | None = None
         self._feeder = Feeder(
@@ -83,10 +83,11 @@ class NetworkReader:
             batch_tokens=batch_tokens,
             device=self._device,
             notes=notes,
+            query_ends=bool(network.extra_features),
         )
         self.batch_tokens, self.packer = self._feeder.batch_tokens, self._feeder.packer
         self.offset_tokenizer = OffsetTokenizer(self._feeder.tokenizer, self.packer.passage_room)
-        if self._separator is None or not self.packer.pair_specials[1]:
+        if tokenizer.sep_token_id is None or not self.packer.pair_specials[1]:
             raise InputError("the model's tokenizer puts no mark between query and passage", path=path)
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
@@ -191,7 +192,8 @@ class NetworkReader:
 
     def _encode(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
         if self.network.extra_features:
-            query, passage = pair_masks(features, self.packer.pair_specials, self._separator)
+            specials = self.packer.pair_specials
+            query, passage = pair_masks(features["attention_mask"], features.pop(QUERY_END), specials)
             features = {**features, "query_mask": query, "passage_mask": passage}
         rows: torch.Tensor = self.network.encode(features)
         return rows
@@ -217,19 +219,18 @@ def query_limit(network: Any, requested: int | None) -> int:
 
 
 def pair_masks(
-    features: dict[str, torch.Tensor], specials: tuple[int, int, int], separator: int
+    attended: torch.Tensor, ends: torch.Tensor, specials: tuple[int, int, int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return masks of the query's and the passage's tokens in pairs, bool [N, L] each.
 
     Args:
-        features: ``input_ids`` and ``attention_mask``, [N, L], padded at the end.
+        attended: ``attention_mask``, [N, L], of pairs padded at the end.
+        ends: `Packed.query_end` of each pair, [N, 1].
         specials: `longrank.text.packing.Packer.pair_specials`.
-        separator: the token that follows the query.
     """
     import torch
 
-    ids, lengths = features["input_ids"], features["attention_mask"].sum(1, keepdim=True)
+    lengths = attended.sum(1, keepdim=True)
     before, between, after = specials
-    at = torch.arange(ids.shape[1], device=ids.device)
-    end = ((ids == separator) & (at >= before)).int().argmax(1, keepdim=True)
-    return (at >= before) & (at < end), (at >= end + between) & (at < lengths - after)
+    at = torch.arange(attended.shape[1], device=attended.device)
+    return (at >= before) & (at < ends), (at >= ends + between) & (at < lengths - after)

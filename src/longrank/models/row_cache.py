@@ -1,6 +1,7 @@
 """Cache of passage representations in a file, shared by runs and trainings.
 
-    key     SHA-256 of weights, configuration, method and dtype of the encoder, and of the pair's token ids and segments
+    key     SHA-256 of weights, configuration, method and dtype of the encoder, of the pair's token ids and segments,
+            and, for networks that tell the query's tokens from the passage's, of the query's end
     value   the row, float32
 
 All networks on one encoder share the rows, so other aggregators can score and train without reading passages again.
@@ -44,6 +45,7 @@ class RowCache:
 
     def __init__(self, path: Path, network: Any, dtype: str, notes: Notes) -> None:
         self._file, self._notes = KeyValues(path, "score cache"), notes
+        self._told_apart = bool(network.extra_features)
         self._begun = hashlib.sha256(f"{_depends_on(network)} {dtype}".encode())
 
     def rows(self, packed: Sequence[Packed], compute: Callable[[Sequence[Packed]], Rows]) -> Rows:
@@ -67,6 +69,8 @@ class RowCache:
         digest = self._begun.copy()
         for part in (one.ids, one.type_ids):
             digest.update(np.asarray(part, dtype="<i4").tobytes())
+        if self._told_apart:  # a separator's text in the query: equal ids, and without segments nothing else differs
+            digest.update(b"query end %d" % one.query_end)
         return digest.digest()
 
 

@@ -35,6 +35,9 @@ ACCELERATOR_BATCH_TOKENS = 16_384
 DEFAULT_MAX_QUERY_TOKENS = 64
 """Tokens read of a query that is paired with passages."""
 
+QUERY_END = "query_end"
+"""Name of the tensor of `Packed.query_end`."""
+
 
 class OffsetTokenizer:
     """A model's tokenizer for windows of wordpieces."""
@@ -64,6 +67,7 @@ class Feeder:
             `ACCELERATOR_BATCH_TOKENS`.
         device: torch device of the tensors.
         notes: counts batches halved for lack of memory.
+        query_ends: whether the tensors include `QUERY_END`, which no encoder takes.
 
     Raises:
         InputError: `batch_tokens` is less than 1.
@@ -83,6 +87,7 @@ class Feeder:
         batch_tokens: int | None,
         device: str,
         notes: Notes,
+        query_ends: bool = False,
     ) -> None:
         if batch_tokens is None:
             batch_tokens = DEFAULT_BATCH_TOKENS if device == "cpu" else ACCELERATOR_BATCH_TOKENS
@@ -93,6 +98,7 @@ class Feeder:
         self._inputs = frozenset(tokenizer.model_input_names)
         self._padding = int(tokenizer.pad_token_id or 0)
         self.batch_tokens, self._device, self._notes = batch_tokens, device, notes
+        self._query_ends = query_ends
 
     def run(
         self, packed: Sequence[Packed], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
@@ -153,7 +159,10 @@ class Feeder:
         return batches([len(text.ids) for text in packed], self.batch_tokens)
 
     def features(self, packed: Sequence[Packed]) -> dict[str, torch.Tensor]:
-        """Return the padded tensors of texts, int64 [N, L] each, by the names of the network's inputs."""
+        """Return the padded tensors of texts, int64 [N, L] each, by the names of the network's inputs.
+
+        `QUERY_END`, if wanted, is int64 [N, 1].
+        """
         import torch
 
         shape = (len(packed), max(len(text.ids) for text in packed))
@@ -163,9 +172,10 @@ class Feeder:
             ids[row, : len(text.ids)], mask[row, : len(text.ids)] = text.ids, 1
             types[row, : len(text.ids)] = text.type_ids
         arrays = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-        return {
-            name: torch.from_numpy(array).to(self._device) for name, array in arrays.items() if name in self._inputs
-        }
+        wanted = {name: array for name, array in arrays.items() if name in self._inputs}
+        if self._query_ends:
+            wanted[QUERY_END] = np.array([[text.query_end] for text in packed], dtype=np.int64)
+        return {name: torch.from_numpy(array).to(self._device) for name, array in wanted.items()}
 
 
 def check_finite(scores: NDArray[np.float32], task: ScoringTask) -> None:

@@ -21,6 +21,7 @@ from longrank.networks.acceleration import accelerate_by, computed_by
 from longrank.networks.backends import check_backend
 from longrank.networks.feeding import (
     DEFAULT_MAX_QUERY_TOKENS,
+    QUERY_END,
     Feeder,
     OffsetTokenizer,
     count_cut_queries,
@@ -30,6 +31,7 @@ from longrank.networks.loading import choose_device, choose_max_tokens, loading,
 from longrank.networks.model_files import Model
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.long_context import choose_global_attention, global_attention_mask
+from longrank.scoring.output_labels import denies
 from longrank.scoring.relevance import check_score, per_task, score_of
 from longrank.text.packing import Packed
 from longrank.types import Notes
@@ -44,7 +46,7 @@ class CrossEncoder:
     Args:
         model: the model's files.
         score: one of `longrank.scoring.relevance.SCORES`; default: ``logit`` for one output, ``logit_diff`` for two.
-        relevant: which of two outputs means relevant, 0 or 1.
+        relevant: which of two outputs means relevant, 0 or 1; default: 1, unless the model's labels deny it.
         max_tokens: longest query and passage together; default: the model's limit.
         max_query_tokens: longest query.
         global_attention: ``cls`` (default) or ``query``, for Longformer only (`longrank.scoring.long_context`).
@@ -57,7 +59,8 @@ class CrossEncoder:
 
     Raises:
         InputError: the model cannot be loaded or is no classifier of one or two outputs, or is an untrained
-            network that is not allowed; or an option is out of range.
+            network that is not allowed; or an option is out of range, or the model's labels say that output 0 means
+            relevant, and `relevant` is not given.
         MissingExtra: torch, transformers or packages of the backend are not installed.
         IntegrityError: the files of a quantised model are damaged.
     """
@@ -70,7 +73,7 @@ class CrossEncoder:
         model: Model,
         *,
         score: str | None = None,
-        relevant: int = 1,
+        relevant: int | None = None,
         max_tokens: int | None = None,
         max_query_tokens: int = DEFAULT_MAX_QUERY_TOKENS,
         global_attention: str | None = None,
@@ -89,12 +92,14 @@ class CrossEncoder:
             network, tokenizer = load_classifier(model, self._notes)
             self._network = network.to(choose_device(device))
         check_trained(model.name, model.path, allow_untrained, self._notes)
-        self.unit, self._relevant = _choose_score(model, n_outputs(network), score, relevant)
+        chosen = 1 if relevant is None else relevant
+        self.unit, self._relevant = _choose_score(model, n_outputs(network), score, chosen)
         if n_outputs(network) == 2:
+            if relevant is None:
+                _check_labels(model, network)
             _note_other_score(model, self.unit, self._notes)
             _note_new_head(model, network, self._notes)
         self._global = choose_global_attention(model, network, global_attention)
-        self._separator = tokenizer.sep_token_id
         limits = (tokenizer.model_max_length, stated_tokens(model), position_limit(self._network))
         self.max_tokens = choose_max_tokens(model, max_tokens, *limits)
         self.encoder = self._network.base_model
@@ -107,12 +112,13 @@ class CrossEncoder:
             batch_tokens=batch_tokens,
             device=str(where),
             notes=self._notes,
+            query_ends=self._global is not None,
         )
         self.packer = self._feeder.packer
         self.offset_tokenizer = OffsetTokenizer(self._feeder.tokenizer, self.packer.passage_room)
         attention = f"global_attention={self._global} " if self._global else ""
         self.fingerprint = (
-            f"cross-encoder {model.fingerprint} score={self.unit} relevant={relevant} max_tokens={self.max_tokens} "
+            f"cross-encoder {model.fingerprint} score={self.unit} relevant={chosen} max_tokens={self.max_tokens} "
             f"max_query_tokens={max_query_tokens} {attention}batch_tokens={self._feeder.batch_tokens} "
             f"device={where.type} {computed_by(dtype, backend)}"
         )
@@ -145,7 +151,7 @@ class CrossEncoder:
 
     def _forward(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
         if self._global is not None:
-            mask = global_attention_mask(features["input_ids"], self._global, self._separator)
+            mask = global_attention_mask(features["input_ids"], self._global, features.pop(QUERY_END))
             features = {**features, "global_attention_mask": mask}
         logits: torch.Tensor = self._network(**features).logits
         return logits
@@ -169,20 +175,43 @@ def _note_other_score(model: Model, unit: str, notes: Notes) -> None:
         )
 
 
+def _check_labels(model: Model, network: Any) -> None:
+    """Refuse a model whose labels say that output 0 means relevant.
+
+    LongRank's own trainings make output 1 mean relevant, whatever the labels of the model that they began with.
+
+    Raises:
+        InputError: the model is refused.
+    """
+    labels = network.config.id2label or {}
+    first, second = str(labels.get(0, "")), str(labels.get(1, ""))
+    if denies(second, first) and not _is_own(model):
+        raise InputError(
+            f"output 1 of '{model.name}' does not mean relevant by its id2label: output 0 is {first!r}",
+            path=model.network / "config.json",
+            got=second,
+            fix="choose relevant = 0, or relevant = 1 if the labels are wrong",
+        )
+
+
+def _is_own(model: Model) -> bool:
+    """Say whether LongRank wrote the folder."""
+    return (model.path / FILE).is_file() or (model.path / TRAINED).is_file()
+
+
 def _note_new_head(model: Model, network: Any, notes: Notes) -> None:
     """Note a head of two outputs whose biases are exactly 0, as transformers draws a head that a file lacks.
 
     Losses of two outputs train the biases. A loss of the second output alone, such as MaxP's hinge, does not, so this
     is no proof. LongRank's own folders say themselves if they are untrained.
     """
-    own = (model.path / FILE).is_file() or (model.path / TRAINED).is_file()
     within = {id(module) for module in network.base_model.modules()}
     biases = [
         bias
         for module in network.modules()
         if id(module) not in within and (bias := getattr(module, "bias", None)) is not None and len(bias) == 2
     ]
-    if biases and not own and not any(bias.any() for bias in biases):
+    if biases and not _is_own(model) and not any(bias.any() for bias in biases):
         notes.say(
             f"the head of '{model.name}' has biases of exactly 0, as a new head: if the program that wrote the folder "
             "reported newly initialized weights, the scores are random; convert the original again, with its own class"

@@ -41,16 +41,15 @@ def choose_global_attention(model: Model, network: Any, requested: str | None) -
     return None
 
 
-def global_attention_mask(ids: torch.Tensor, kind: str, separator: int) -> torch.Tensor:
+def global_attention_mask(ids: torch.Tensor, kind: str, ends: torch.Tensor) -> torch.Tensor:
     """Return a mask int64[B, L]: 1 for tokens that attend globally.
 
     Args:
-        ids: token ids [B, L] of pairs that begin with a special token and have one after the query.
+        ids: token ids [B, L] of pairs that begin with a special token.
         kind: one of `GLOBAL_ATTENTION`.
-        separator: the token after the query.
+        ends: `longrank.text.packing.Packed.query_end` of each pair, [B, 1].
     """
     import torch
 
     before = torch.arange(ids.shape[1], device=ids.device)
-    end = 1 if kind == "cls" else (ids == separator).int().argmax(dim=1, keepdim=True)
-    return (before < end).expand_as(ids).long()
+    return (before < (1 if kind == "cls" else ends)).expand_as(ids).long()

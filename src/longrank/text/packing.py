@@ -75,14 +75,17 @@ class Tokenizer(Protocol):
 
 
 class Packed(NamedTuple):
-    """Token ids, uint16[L] or int32[L], segment ids, uint8[L], and whether the text was truncated.
+    """Token ids, uint16[L] or int32[L], segment ids, uint8[L], whether the text was truncated, and the query's end.
 
-    The types are the smallest possible: a block may have tens of thousands of inputs.
+    ``query_end`` is the number of tokens up to the end of a pair's query, special tokens before it included; 0: no
+    pair. The ids do not tell it: the text of a separator in a query becomes a separator. The types are the smallest
+    possible: a block may have tens of thousands of inputs.
     """
 
     ids: NDArray[np.integer[Any]]
     type_ids: NDArray[np.uint8]
     truncated: bool
+    query_end: int = 0
 
 
 class Packer:
@@ -136,7 +139,7 @@ class Packer:
         ((query_ids, _),) = self._tokenised([query], self.max_query_tokens)
         room = self.max_tokens - self._pair.n_special - len(query_ids)
         for ids, cut in self._tokenised(passages, room):
-            yield self._pair.filled([query_ids, ids], cut)
+            yield self._pair.filled([query_ids, ids], cut)._replace(query_end=self.pair_specials[0] + len(query_ids))
 
     @property
     def pair_specials(self) -> tuple[int, int, int]:

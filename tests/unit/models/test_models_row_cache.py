@@ -94,6 +94,19 @@ def test_what_is_of_the_query_is_no_part_of_the_passage(tmp_path: Path) -> None:
     assert [one.document for one in found] == [one.document for one in scorer(folder, None).score(tasks)]
 
 
+@pytest.mark.parametrize(("name", "expected"), [("knrm", (0, 2)), ("parade-max", (1, 1))])
+def test_equal_tokens_with_another_end_of_the_query_are_another_pair_where_queries_are_told_apart(
+    tmp_path: Path, name: str, expected: tuple[int, int]
+) -> None:
+    """RoBERTa has no segments: the end of the query is all that differs."""
+    folder, notes = save_document_network(tmp_path / "m", name, "roberta"), Notes()
+    tasks = [task("moon</s></s>fox", ["war"], doc_id="one"), task("moon", ["fox</s></s>war"], doc_id="two")]
+    cached = scorer(folder, tmp_path / "cache", notes)
+    found = [cached.score([one])[0].document for one in tasks]
+    assert counts(notes) == expected
+    assert found == [scorer(folder, None).score([one])[0].document for one in tasks]
+
+
 def test_an_encoder_of_another_configuration_keeps_its_own(tmp_path: Path) -> None:
     folder, notes = save_document_network(tmp_path / "m", "parade-max"), Notes()
     scorer(folder, tmp_path / "cache").score(TASKS)

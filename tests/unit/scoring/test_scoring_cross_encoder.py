@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError, LongRankError
+from longrank.models.description import TRAINED
 from longrank.networks.model_files import find_model
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.types import Notes
@@ -140,6 +141,39 @@ def test_the_relevant_output_can_be_the_first(folders: dict[tuple[str, int], Pat
     (usual,) = scorer(folders["bert", 2]).score([task(QUERY, PASSAGES)])
     (swapped,) = scorer(folders["bert", 2], relevant=0).score([task(QUERY, PASSAGES)])
     np.testing.assert_array_equal(swapped.scores, -usual.scores)
+
+
+def labelled(folder: Path, first: str, second: str) -> Path:
+    """Write a model whose two outputs have these labels."""
+    save_cross_encoder(folder, "bert", 2)
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"id2label": {"0": first, "1": second}, "label2id": {first: 0, second: 1}}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def test_labels_that_deny_the_relevant_output_are_refused_unless_it_is_chosen(tmp_path: Path) -> None:
+    folder = labelled(tmp_path / "m", "relevant", "not relevant")
+    with pytest.raises(InputError, match=r"does not mean relevant.*got 'not relevant'.*relevant = 0") as caught:
+        scorer(folder)
+    assert "\n" not in str(caught.value)
+    (first,) = scorer(folder, relevant=0).score([task(QUERY, PASSAGES)])
+    (second,) = scorer(folder, relevant=1).score([task(QUERY, PASSAGES)])
+    np.testing.assert_array_equal(first.scores, -second.scores)
+    scorer(labelled(tmp_path / "usual", "not relevant", "relevant"))
+
+
+def test_labels_of_a_model_that_longrank_trained_are_not_believed(tmp_path: Path) -> None:
+    """They are those of the model that the training began with; it taught output 1."""
+    folder = labelled(tmp_path / "m", "relevant", "not relevant")
+    (folder / TRAINED).write_text("{}")
+    assert scorer(folder).unit == "logit_diff"
+
+
+def test_the_fingerprint_says_which_output_is_relevant_by_default(folders: dict[tuple[str, int], Path]) -> None:
+    one = scorer(folders["bert", 2])
+    assert " relevant=1 " in one.fingerprint
+    assert one.fingerprint == scorer(folders["bert", 2], relevant=1).fingerprint
 
 
 def test_the_query_is_cut_first_and_counted_once(folders: dict[tuple[str, int], Path]) -> None:

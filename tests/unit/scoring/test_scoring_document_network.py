@@ -213,15 +213,22 @@ def test_the_masks_of_a_pair_leave_special_tokens_and_padding_out() -> None:
     import torch
 
     # [CLS] a b [SEP] c d [SEP]        [CLS] a [SEP] c [SEP] [PAD] [PAD]
-    bert = {
-        "input_ids": torch.tensor([[2, 7, 8, 3, 9, 5, 3], [2, 7, 3, 9, 3, 0, 0]]),
-        "attention_mask": torch.tensor([[1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0, 0]]),
-    }
-    query, passage = pair_masks(bert, (1, 1, 1), 3)
+    attended = torch.tensor([[1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0, 0]])
+    query, passage = pair_masks(attended, torch.tensor([[3], [2]]), (1, 1, 1))
     assert query.int().tolist() == [[0, 1, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0]]
     assert passage.int().tolist() == [[0, 0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 0, 0, 0]]
     # <s> a b </s> </s> c </s>
-    roberta = {"input_ids": torch.tensor([[0, 7, 8, 2, 2, 9, 2]]), "attention_mask": torch.ones(1, 7, dtype=torch.long)}
-    query, passage = pair_masks(roberta, (1, 2, 1), 2)
+    query, passage = pair_masks(torch.ones(1, 7, dtype=torch.long), torch.tensor([[3]]), (1, 2, 1))
     assert query.int().tolist() == [[0, 1, 1, 0, 0, 0, 0]]
     assert passage.int().tolist() == [[0, 0, 0, 0, 0, 1, 0]]
+
+
+@pytest.mark.parametrize("name", ["knrm", "cedr-knrm"])
+@pytest.mark.parametrize(("family", "mark"), [("bert", "[SEP]"), ("roberta", "</s>")])
+def test_a_query_may_hold_the_text_of_a_separator(tmp_path: Path, name: str, family: str, mark: str) -> None:
+    scorer = scorer_of(save_document_network(tmp_path / name, name, family))
+    queries = ("moon fox", f"moon {mark} fox", f"{mark} moon fox", f"moon fox {mark}", mark, f"moon {mark} {mark} fox")
+    tasks = [task(query, ["fox of moon", f"a {mark} moon", "king"], query) for query in queries]
+    found = [one.document for one in scorer.score(tasks)]
+    assert found == pytest.approx(scores_by_forward(tmp_path / name, tasks), rel=1e-5, abs=1e-5)
+    assert len({round(score, 4) for score in found}) == len(queries)

@@ -31,7 +31,7 @@ def scorer(folder: Path, **options: object) -> CrossEncoder:
     return CrossEncoder(find_model(str(folder)), **options)  # type: ignore[arg-type]
 
 
-def logits_of_transformers(folder: Path, query_attends: bool = False) -> np.ndarray:
+def logits_of_transformers(folder: Path, query_attends: bool = False, query: str = QUERY) -> np.ndarray:
     """One pair at a time; with `query_attends`, <s> and the query attend globally, else what transformers chooses."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -40,9 +40,9 @@ def logits_of_transformers(folder: Path, query_attends: bool = False) -> np.ndar
     network = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     rows = []
     for document in DOCUMENTS:
-        features = tokenizer(QUERY, document, return_tensors="pt")
+        features = tokenizer(query, document, return_tensors="pt")
         if query_attends:
-            n_query = len(tokenizer(QUERY, add_special_tokens=False)["input_ids"])
+            n_query = len(tokenizer(query, add_special_tokens=False)["input_ids"])
             mask = torch.zeros_like(features["input_ids"])
             mask[0, : 1 + n_query] = 1
             features["global_attention_mask"] = mask
@@ -77,6 +77,14 @@ def test_the_querys_tokens_can_attend_globally(folders: dict[str, Path]) -> None
     np.testing.assert_allclose(found.scores, expected, atol=1e-5)
     assert np.abs(expected - logits_of_transformers(folders["longformer"])[:, 0]).max() > 0.01
     assert " global_attention=query " in one.fingerprint
+
+
+@pytest.mark.parametrize("attending", ["cls", "query"])
+@pytest.mark.parametrize("query", ["river </s> bank", "</s> river bank", "river bank </s>", "</s>"])
+def test_a_query_may_hold_the_text_of_a_separator(folders: dict[str, Path], query: str, attending: str) -> None:
+    found = scorer(folders["longformer"], global_attention=attending).logits(query, DOCUMENTS)
+    expected = logits_of_transformers(folders["longformer"], attending == "query", query)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_queries_of_different_lengths_attend_in_one_batch(folders: dict[str, Path]) -> None:

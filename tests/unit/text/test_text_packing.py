@@ -66,6 +66,16 @@ def test_a_query_never_takes_the_last_token_of_the_passage() -> None:
     assert packed.ids.tolist() == [CLS, A, B, SEP, D, SEP]
 
 
+def test_a_pair_tells_where_its_query_ends_though_the_query_holds_a_separator() -> None:
+    made = tokenizer()
+    made.add_special_tokens(["[SEP]"])
+    packer, passages = Packer(made, 10, 4), ["c", "d [SEP] e d e d e d e"]
+    queries = ("a b", "a [SEP] b", "[SEP] a", "a b [SEP]", "", "a b c d e")
+    ends = [packed.query_end for query in queries for packed in packer.pairs(query, passages)]
+    assert ends == [3, 3, 4, 4, 3, 3, 4, 4, 1, 1, 5, 5]
+    assert [packed.query_end for packed in texts(6, "a b")] == [0]
+
+
 def test_empty_texts_are_packed_too() -> None:
     assert texts(6, "")[0].ids.tolist() == [CLS, SEP]
     assert pairs(8, 2, "", "")[0].ids.tolist() == [CLS, SEP, SEP]
