@@ -46,11 +46,25 @@ class OffsetTokenizer:
     @property
     def fingerprint(self) -> str:
         """Digest of vocabulary and rules."""
-        return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()[:16]
+        rules = self._tokenizer.to_str()  # it does not tell how texts that name a special token are read
+        if getattr(self._tokenizer, "encode_special_tokens", False):
+            rules += "split_special_tokens"
+        return hashlib.sha256(rules.encode()).hexdigest()[:16]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return (start, end) in code points of every token of `text`, special tokens left out."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
+
+
+def backend_of(tokenizer: Any) -> Any:
+    """Return a copy of the ``tokenizers.Tokenizer`` of a transformers tokenizer, which reads texts as that one does.
+
+    transformers switches truncation and padding on in its own, and sets at each call whether "[SEP]" in a text is the
+    special token; a copy loses that.
+    """
+    backend = copy.deepcopy(tokenizer.backend_tokenizer)
+    backend.encode_special_tokens = bool(getattr(tokenizer, "split_special_tokens", False))
+    return backend
 
 
 class Feeder:
@@ -87,7 +101,7 @@ class Feeder:
         if batch_tokens is None:
             batch_tokens = DEFAULT_BATCH_TOKENS if device == "cpu" else ACCELERATOR_BATCH_TOKENS
         check_at_least("batch_tokens", batch_tokens, 1)
-        backend = copy.deepcopy(tokenizer.backend_tokenizer)  # transformers switches truncation and padding on
+        backend = backend_of(tokenizer)
         self.tokenizer = backend
         self.packer = Packer(backend, max_tokens, max_query_tokens)
         self._inputs = frozenset(tokenizer.model_input_names)
