@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.config import check_at_least
-from longrank.errors import LongRankError
+from longrank.errors import InputError, LongRankError
 from longrank.networks.backoff import halving
 from longrank.networks.batching import batches
 from longrank.networks.parallel import side_by_side
@@ -80,7 +80,7 @@ class Feeder:
         notes: counts batches halved for lack of memory.
 
     Raises:
-        InputError: `batch_tokens` is less than 1.
+        InputError: `batch_tokens` is less than 1; or the tokenizer cuts texts at their beginning.
 
     Attributes:
         batch_tokens: padded tokens per batch.
@@ -101,6 +101,7 @@ class Feeder:
         if batch_tokens is None:
             batch_tokens = DEFAULT_BATCH_TOKENS if device == "cpu" else ACCELERATOR_BATCH_TOKENS
         check_at_least("batch_tokens", batch_tokens, 1)
+        _check_side(tokenizer)
         backend = backend_of(tokenizer)
         self.tokenizer = backend
         self.packer = Packer(backend, max_tokens, max_query_tokens)
@@ -180,6 +181,22 @@ class Feeder:
         return {
             name: torch.from_numpy(array).to(self._device) for name, array in arrays.items() if name in self._inputs
         }
+
+
+def _check_side(tokenizer: Any) -> None:
+    """Refuse tokenizers that keep the end of a long text.
+
+    Raises:
+        InputError: the tokenizer is refused.
+    """
+    side = getattr(tokenizer, "truncation_side", "right")
+    if side != "right":
+        raise InputError(
+            "the model's tokenizer cuts a long text at its beginning, and texts here are cut at their end",
+            path=getattr(tokenizer, "name_or_path", None) or None,
+            got=f"truncation_side={side}",
+            fix="set it to right in tokenizer_config.json if the model may read the beginning",
+        )
 
 
 def check_finite(scores: NDArray[np.float32], task: ScoringTask) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from longrank.errors import InputError
 from longrank.networks.model_files import find_model
 from longrank.networks.wordpieces import wordpiece_counter
 from longrank.scoring.bi_encoder import BiEncoder
@@ -50,6 +51,15 @@ def test_how_special_tokens_in_texts_are_read_is_a_part_of_the_identity_of_passa
     plain = BiEncoder(find_model(str(folder))).offset_tokenizer.fingerprint
     edited(folder / "tokenizer_config.json", {"split_special_tokens": True})
     assert BiEncoder(find_model(str(folder))).offset_tokenizer.fingerprint != plain
+
+
+@pytest.mark.parametrize("kind", ["cross-encoder", "bi-encoder"])
+def test_a_tokenizer_that_cuts_the_beginning_of_a_text_is_refused(kind: str, tmp_path: Path) -> None:
+    make, save = (CrossEncoder, save_cross_encoder) if kind == "cross-encoder" else (BiEncoder, save_encoder)
+    folder = save(tmp_path / "m")
+    edited(folder / "tokenizer_config.json", {"truncation_side": "left"})
+    with pytest.raises(InputError, match=r"m: the model's tokenizer cuts a long text at its beginning.*=left"):
+        make(find_model(str(folder)))
 
 
 def _same(values: Any) -> Any:
