@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.errors import InputError
-from longrank.networks.checks import modules_of, read_json
+from longrank.networks.checks import modules_of, own_settings, read_json
 from longrank.networks.model_files import Model
 from longrank.small_files import CONFIG, read_small
 from longrank.types import Notes
@@ -121,7 +121,7 @@ def _of_modules(model: Model) -> LateSettings:
     other = next((kind for kind in kinds if kind not in _MODULES), None)
     if other is not None:
         raise InputError("has a module that late interaction does not know", path=model.path, got=other, fix=_FIX)
-    top, own = _json(model.path, "config_sentence_transformers.json"), _json(model.network, "sentence_bert_config.json")
+    top, own = _json(model.path, "config_sentence_transformers.json"), own_settings(model.network)[1]
     mask = next((_json(place, "config.json") for kind, place in modules if kind == "MultiVectorMask"), None)
     if mask and (mask.get("keep_only_token_ids") or mask.get("skiplist_tasks", ["document"]) != ["document"]):
         raise InputError("the scoring mask has settings other than skiplist_words", path=model.path, fix=_FIX)

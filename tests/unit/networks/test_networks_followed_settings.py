@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from late_models import save_colbert
 from longrank.errors import InputError
+from longrank.networks.learned_sparse import SparseModel
 from longrank.networks.model_files import find_model
 from longrank.networks.wordpieces import wordpiece_counter
 from longrank.scoring.bi_encoder import BiEncoder
+from longrank.scoring.colbert import Colbert
 from longrank.scoring.cross_encoder import CrossEncoder
+from longrank.types import Notes
+from sparse_models import save_inference_free, save_splade
 from tiny_models import save_cross_encoder, save_encoder, task
 
 pytestmark = pytest.mark.neural
@@ -60,6 +65,79 @@ def test_a_tokenizer_that_cuts_the_beginning_of_a_text_is_refused(kind: str, tmp
     edited(folder / "tokenizer_config.json", {"truncation_side": "left"})
     with pytest.raises(InputError, match=r"m: the model's tokenizer cuts a long text at its beginning.*=left"):
         make(find_model(str(folder)))
+
+
+def _late(folder: Path) -> Path:
+    return save_colbert(folder, "MultiVector")
+
+
+def _sparse(model: Any) -> SparseModel:
+    return SparseModel(model, Notes())
+
+
+KINDS: dict[str, tuple[Callable[[Path], Path], Callable[[Any], object]]] = {
+    "cross-encoder": (save_cross_encoder, CrossEncoder),
+    "bi-encoder": (save_encoder, BiEncoder),
+    "colbert": (_late, Colbert),
+    "splade": (save_splade, _sparse),
+}
+READING: list[tuple[dict[str, Any], str]] = [
+    ({"text": {"max_length": 9}}, "max_length=9"),
+    ({"common": {"add_special_tokens": False}}, "add_special_tokens=False"),
+    ({"text": {"return_token_type_ids": False}}, "return_token_type_ids=False"),
+    ({"common": {"split_special_tokens": True}}, "split_special_tokens=True"),
+    ({"text": {"truncation_side": "left"}}, "truncation_side=left"),
+    ({"text": {"truncation": False}}, "truncation=False"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_options_of_the_tokenizers_call_are_refused_by_name(kind: str, tmp_path: Path) -> None:
+    save, load = KINDS[kind]
+    own = save(tmp_path / "m") / "sentence_bert_config.json"
+    for options, said in READING:
+        edited(own, {"processing_kwargs": options})
+        with pytest.raises(InputError, match=f"sentence_bert_config.json: the model's files set how texts are.*{said}"):
+            load(find_model(str(tmp_path / "m")))
+    edited(own, {"processing_kwargs": {"text": {"truncation": True, "add_special_tokens": True, "padding": True}}})
+    load(find_model(str(tmp_path / "m")))
+
+
+def test_so_are_those_of_the_network_behind_a_router(tmp_path: Path) -> None:
+    folder = save_inference_free(tmp_path / "m")
+    (own,) = folder.glob("*/sentence_bert_config.json")
+    edited(own, {"document_length": 9})
+    with pytest.raises(InputError, match="document_length=9"):
+        _sparse(find_model(str(folder)))
+
+
+@pytest.mark.parametrize("kind", ["cross-encoder", "colbert"])
+def test_options_of_loading_are_refused_unless_they_change_no_score(kind: str, tmp_path: Path) -> None:
+    save, load = KINDS[kind]
+    own = save(tmp_path / "m") / "sentence_bert_config.json"
+    for name, options, said in (
+        ("processor_kwargs", {"model_max_length": 12}, "model_max_length=12"),
+        ("tokenizer_args", {"truncation_side": "left"}, "truncation_side=left"),
+        ("config_args", {"hidden_act": "relu"}, "hidden_act=relu"),
+        ("model_kwargs", {"num_hidden_layers": 1}, "num_hidden_layers=1"),
+    ):
+        edited(own, {name: options})
+        with pytest.raises(InputError, match=f"sentence_bert_config.json: .*how the model is loaded.*{said}"):
+            load(find_model(str(tmp_path / "m")))
+        edited(own, {name: {"trust_remote_code": False, "torch_dtype": "float32"}})
+    load(find_model(str(tmp_path / "m")))
+
+
+def test_the_file_of_the_module_is_read_under_its_older_names(tmp_path: Path) -> None:
+    folder = save_cross_encoder(tmp_path / "m")
+    edited(folder / "sentence_roberta_config.json", {"max_seq_length": 20, "query_length": 5})
+    assert CrossEncoder(find_model(str(folder))).max_tokens == 20
+    edited(folder / "sentence_bert_config.json", {"max_seq_length": 16})
+    assert CrossEncoder(find_model(str(folder))).max_tokens == 16
+    cased = save_cross_encoder(tmp_path / "cased", "roberta")
+    edited(cased / "sentence_xlm-roberta_config.json", {"do_lower_case": True})
+    with pytest.raises(InputError, match=r"sentence_xlm-roberta_config.json: the model's texts are to be made lower"):
+        CrossEncoder(find_model(str(cased)))
 
 
 def _same(values: Any) -> Any:
