@@ -127,7 +127,7 @@ def _of_modules(model: Model) -> LateSettings:
         raise InputError("the scoring mask has settings other than skiplist_words", path=model.path, fix=_FIX)
     expansion = _expansion(top, own)
     prompts = {name: _prompt(top, name) for name in ("query", "document")}
-    length = own.get("query_length") or top.get("query_length")
+    length = _query_length(top, own)
     skipped = string.punctuation if mask is None else mask.get("skiplist_words") or []
     query_tokens = int((expansion or {}).get("length") or length or QUERY_TOKENS)
     at_least = (expansion or {}).get("strategy") == "min"  # then the length of a query alone has a limit, if any
@@ -155,6 +155,12 @@ def _expansion(top: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, A
         return None
     attend = top.get("attend_to_expansion_tokens", top.get("attend_to_mask_tokens"))
     return {"strategy": "fixed", "attend": attend, "length": top.get("query_length")}
+
+
+def _query_length(top: Mapping[str, Any], own: Mapping[str, Any]) -> Any:
+    """Return the length of a query; one beside PyLate's keys does not count where the module says how queries grow."""
+    theirs = top.get("query_length") if "query_expansion" not in own or "query_expansion" in top else None
+    return own.get("query_length") or theirs
 
 
 def _prompt(top: Mapping[str, Any], name: str) -> str:
