@@ -206,6 +206,27 @@ def check_reading(folder: Path, refused: Sequence[str] = TASKS) -> None:
         )
 
 
+def check_plain(folder: Path, *, renders: bool = False) -> None:
+    """Refuse models whose texts sentence-transformers puts into the chat template of their tokenizer.
+
+    Args:
+        folder: of the Transformer module.
+        renders: True: it does so whatever the module's file says.
+
+    Raises:
+        InputError: the model is refused.
+    """
+    path, values = own_settings(folder)
+    stated = "message" in _dictionary(values.get("modality_config"))
+    if stated or renders:
+        raise InputError(
+            "the model's texts are to be put into its chat template, and texts are read plain here",
+            path=path if stated else folder,
+            fix="if it was trained on plain texts, "
+            + ("leave 'message' out of modality_config" if stated else "remove chat_template from its files"),
+        )
+
+
 def check_loading(folder: Path) -> None:
     """Refuse settings by which sentence-transformers' Transformer module loads another tokenizer or network.
 

@@ -16,6 +16,7 @@ from longrank.errors import InputError
 from longrank.networks.checks import (
     check_loading,
     check_lower_case,
+    check_plain,
     check_reading,
     check_weights,
     own_settings,
@@ -96,8 +97,8 @@ def _check_texts(model: Model, tokenizer: Any) -> None:
     """Refuse settings of sentence-transformers' CrossEncoder that change the texts of a pair.
 
     Raises:
-        InputError: a default prompt; lower case, and a tokenizer that keeps upper case; or as `check_reading` and
-            `check_loading`.
+        InputError: a default prompt; lower case, and a tokenizer that keeps upper case; or as `check_reading`,
+            `check_loading` and `check_plain`.
     """
     top = model.path / "config_sentence_transformers.json"
     settings = read_json(top) if top.is_file() else {}
@@ -109,3 +110,5 @@ def _check_texts(model: Model, tokenizer: Any) -> None:
     check_lower_case(model.network, tokenizer)
     check_reading(model.network, refused=())  # pairs have no task
     check_loading(model.network)
+    templated = getattr(tokenizer, "chat_template", None) is not None
+    check_plain(model.network, renders=templated and not (model.path / "modules.json").is_file())

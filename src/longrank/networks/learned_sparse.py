@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError, LongRankError
-from longrank.networks.checks import check_reading, check_weights, read_json
+from longrank.networks.checks import check_plain, check_reading, check_weights, read_json
 from longrank.networks.feeding import Feeder, OffsetTokenizer
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, own_weights, position_limit
 from longrank.networks.model_files import Model, module_folders
@@ -71,6 +71,7 @@ class SparseModel:
             check_weights(model.path, encoder, tokenizer, missing_weights(model, encoder))
             for folder in module_folders(model.path) or [model.path]:
                 check_reading(folder)
+                check_plain(folder)
             check_padding(model, _Padded(self._network, encoder), tokenizer, self._forward, "a")
         self.max_tokens = choose_max_tokens(model, None, reader.max_seq_length, position_limit(encoder))
         self._feeder = Feeder(

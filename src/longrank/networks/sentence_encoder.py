@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError
-from longrank.networks.checks import check_reading, check_weights
+from longrank.networks.checks import check_plain, check_reading, check_weights
 from longrank.networks.late_settings import is_late
 from longrank.networks.loading import own_weights, position_limit
 from longrank.networks.model_files import Model
@@ -64,6 +64,7 @@ def load_sentence_encoder(model: Model, device: str, notes: Notes) -> Any:
     encoder = network[0].auto_model
     check_weights(model.path, encoder, network.tokenizer, missing_weights(model, encoder))
     check_reading(model.network)
+    check_plain(model.network, renders="message" in getattr(network[0], "modalities", ()))
     check_padding(model, network, network.tokenizer, lambda features: network(features)["sentence_embedding"], "a")
     _note_assumptions(model, network, notes)
     return network

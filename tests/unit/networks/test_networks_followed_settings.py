@@ -140,5 +140,36 @@ def test_the_file_of_the_module_is_read_under_its_older_names(tmp_path: Path) ->
         CrossEncoder(find_model(str(cased)))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_whose_texts_belong_into_a_chat_template_is_refused(kind: str, tmp_path: Path) -> None:
+    save, load = KINDS[kind]
+    folder = save(tmp_path / "m")
+    own, template = folder / "sentence_bert_config.json", "{% for m in messages %}{{ m['content'] }} {% endfor %}"
+    before = json.loads(own.read_text()) if own.is_file() else {}
+    text = {"method": "forward", "method_output_name": "last_hidden_state"}
+    modalities = {"message": {**text, "format": "flat"}, "text": text}
+    (folder / "chat_template.jinja").write_text(template)
+    edited(own, {"module_output_name": "token_embeddings", "modality_config": modalities})
+    with pytest.raises(InputError, match=r"sentence_bert_config.json: .* put into its chat template.*leave 'message'"):
+        load(find_model(str(folder)))
+    own.write_text(json.dumps(before))
+    if kind != "cross-encoder":  # what modules.json names reads plain texts unless the module's file says otherwise
+        load(find_model(str(folder)))
+        return
+    with pytest.raises(InputError, match=r"m: .* put into its chat template.*remove chat_template"):
+        load(find_model(str(folder)))
+    (folder / "chat_template.jinja").unlink()
+    load(find_model(str(folder)))
+
+
+def test_a_bi_encoder_without_modules_that_has_a_chat_template_is_refused(tmp_path: Path) -> None:
+    folder = save_encoder(tmp_path / "m")
+    (folder / "modules.json").unlink()
+    BiEncoder(find_model(str(folder)))
+    (folder / "chat_template.jinja").write_text("{% for m in messages %}{{ m['content'] }} {% endfor %}")
+    with pytest.raises(InputError, match="put into its chat template"):
+        BiEncoder(find_model(str(folder)))
+
+
 def _same(values: Any) -> Any:
     return values
