@@ -127,7 +127,8 @@ def _of_modules(model: Model) -> LateSettings:
         raise InputError("the scoring mask has settings other than skiplist_words", path=model.path, fix=_FIX)
     expansion = _expansion(top, own)
     prompts = {name: _prompt(top, name) for name in ("query", "document")}
-    length = _query_length(top, own)
+    whole = None if _marks_pylate(top) else own.get("max_seq_length")  # of texts whose task has no length
+    length = _query_length(top, own) or whole
     skipped = string.punctuation if mask is None else mask.get("skiplist_words") or []
     query_tokens = int((expansion or {}).get("length") or length or QUERY_TOKENS)
     at_least = (expansion or {}).get("strategy") == "min"  # then the length of a query alone has a limit, if any
@@ -135,7 +136,7 @@ def _of_modules(model: Model) -> LateSettings:
         **prompts,
         query_tokens=query_tokens,
         most_query_tokens=length and int(length) if at_least else query_tokens,
-        document_tokens=int(own.get("document_length") or top.get("document_length") or DOCUMENT_TOKENS),
+        document_tokens=int(own.get("document_length") or top.get("document_length") or whole or DOCUMENT_TOKENS),
         expands=expansion is not None,
         attends=bool((expansion or {}).get("attend")),
         filler=str((expansion or {}).get("token") or ""),
