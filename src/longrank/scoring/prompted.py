@@ -117,7 +117,7 @@ class PromptedScorer(ABC):
         for path in (place / "config.json" for kind, place in modules_of(model.path) if kind == "LogitScore"):
             self._check_stated(path, raw, tokens, chosen=positive is not None and negative is not None)
             if prompt is None:
-                _check_template(model, tokenizer)
+                _check_template(model, tokenizer, list(self.prompts))
         _keep_answers(self._network, tokens, dtype)
         self.fingerprint = (
             f"{self.name} {model.fingerprint} prompt={chosen.template!r} words={'/'.join(words)} score={self.unit} "
@@ -205,7 +205,7 @@ class PromptedScorer(ABC):
         return default._replace(template=prompt)
 
 
-def _check_template(model: Model, tokenizer: Any) -> None:
+def _check_template(model: Model, tokenizer: Any, names: Sequence[str]) -> None:
     """Refuse a reranker of sentence-transformers whose prompt is in its files, which are not read for it.
 
     Raises:
@@ -219,7 +219,7 @@ def _check_template(model: Model, tokenizer: Any) -> None:
     raise InputError(
         f"the model's files have {own}, and the prompt may be another",
         path=model.path,
-        fix="set the option prompt to the text that they make, with {query} and {passage}, or to its name",
+        fix=f"set the option prompt to their text with {{query}} and {{passage}}, or to its name: {' or '.join(names)}",
     )
 
 

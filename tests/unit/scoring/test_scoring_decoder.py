@@ -167,7 +167,9 @@ def test_a_score_and_a_prompt_in_the_files_of_sentence_transformers_are_to_be_se
     peer = CrossEncoder(modules=[reader, LogitScore(tokenizer.convert_tokens_to_ids("yes"))], device="cpu")
     peer.save_pretrained(str(folder))
     prompt = "query : {query} document : {passage} water ?"
-    with pytest.raises(InputError, match=r"m: the model's files have a chat template.*set the option prompt"):
+    with pytest.raises(
+        InputError, match=r"m: the model's files have a chat template.*set the option prompt .* qwen3 or bge"
+    ):
         scorer(folder, score="logit")
     with pytest.raises(InputError, match=r"the logit of the word for relevant alone.*score=logprob.*score=logit"):
         scorer(folder, prompt=prompt)
