@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.config import check_at_least
-from longrank.errors import LongRankError
+from longrank.errors import InputError, LongRankError
 from longrank.networks.backoff import halving
 from longrank.networks.batching import batches
 from longrank.networks.parallel import side_by_side
@@ -49,11 +49,25 @@ class OffsetTokenizer:
     @property
     def fingerprint(self) -> str:
         """Digest of vocabulary and rules."""
-        return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()[:16]
+        rules = self._tokenizer.to_str()  # it does not tell how texts that name a special token are read
+        if getattr(self._tokenizer, "encode_special_tokens", False):
+            rules += "split_special_tokens"
+        return hashlib.sha256(rules.encode()).hexdigest()[:16]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return (start, end) in code points of every token of `text`, special tokens left out."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
+
+
+def backend_of(tokenizer: Any) -> Any:
+    """Return a copy of the ``tokenizers.Tokenizer`` of a transformers tokenizer, which reads texts as that one does.
+
+    transformers switches truncation and padding on in its own, and sets at each call whether "[SEP]" in a text is the
+    special token; a copy loses that.
+    """
+    backend = copy.deepcopy(tokenizer.backend_tokenizer)
+    backend.encode_special_tokens = bool(getattr(tokenizer, "split_special_tokens", False))
+    return backend
 
 
 class Feeder:
@@ -70,7 +84,7 @@ class Feeder:
         query_ends: whether the tensors include `QUERY_END`, which no encoder takes.
 
     Raises:
-        InputError: `batch_tokens` is less than 1.
+        InputError: `batch_tokens` is less than 1; or the tokenizer cuts texts at their beginning.
 
     Attributes:
         batch_tokens: padded tokens per batch.
@@ -92,7 +106,8 @@ class Feeder:
         if batch_tokens is None:
             batch_tokens = DEFAULT_BATCH_TOKENS if device == "cpu" else ACCELERATOR_BATCH_TOKENS
         check_at_least("batch_tokens", batch_tokens, 1)
-        backend = copy.deepcopy(tokenizer.backend_tokenizer)  # transformers switches truncation and padding on
+        _check_side(tokenizer)
+        backend = backend_of(tokenizer)
         self.tokenizer = backend
         self.packer = Packer(backend, max_tokens, max_query_tokens)
         self._inputs = frozenset(tokenizer.model_input_names)
@@ -176,6 +191,22 @@ class Feeder:
         if self._query_ends:
             wanted[QUERY_END] = np.array([[text.query_end] for text in packed], dtype=np.int64)
         return {name: torch.from_numpy(array).to(self._device) for name, array in wanted.items()}
+
+
+def _check_side(tokenizer: Any) -> None:
+    """Refuse tokenizers that keep the end of a long text.
+
+    Raises:
+        InputError: the tokenizer is refused.
+    """
+    side = getattr(tokenizer, "truncation_side", "right")
+    if side != "right":
+        raise InputError(
+            "the model's tokenizer cuts a long text at its beginning, and texts here are cut at their end",
+            path=getattr(tokenizer, "name_or_path", None) or None,
+            got=f"truncation_side={side}",
+            fix="set it to right in tokenizer_config.json if the model may read the beginning",
+        )
 
 
 def check_finite(scores: NDArray[np.float32], task: ScoringTask) -> None:

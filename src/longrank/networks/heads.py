@@ -13,7 +13,15 @@ from __future__ import annotations
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.networks.checks import check_lower_case, check_weights, read_json
+from longrank.networks.checks import (
+    check_loading,
+    check_lower_case,
+    check_plain,
+    check_reading,
+    check_weights,
+    own_settings,
+    read_json,
+)
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
 from longrank.networks.pretrained import load_pretrained, load_sequence_classifier
@@ -81,8 +89,7 @@ def check_pairs(model: Model, tokenizer: Any) -> None:
 
 def stated_tokens(model: Model) -> int | None:
     """Return the longest pair by the files of sentence-transformers; None: they state no length."""
-    path = model.network / "sentence_bert_config.json"
-    length = read_json(path).get("max_seq_length") if path.is_file() else None
+    length = own_settings(model.network)[1].get("max_seq_length")
     return length if isinstance(length, int) else None
 
 
@@ -90,7 +97,8 @@ def _check_texts(model: Model, tokenizer: Any) -> None:
     """Refuse settings of sentence-transformers' CrossEncoder that change the texts of a pair.
 
     Raises:
-        InputError: a default prompt; or lower case, and a tokenizer that keeps upper case.
+        InputError: a default prompt; lower case, and a tokenizer that keeps upper case; or as `check_reading`,
+            `check_loading` and `check_plain`.
     """
     top = model.path / "config_sentence_transformers.json"
     settings = read_json(top) if top.is_file() else {}
@@ -100,3 +108,7 @@ def _check_texts(model: Model, tokenizer: Any) -> None:
         fix = "a cross-encoder here reads query and passage alone: use a model without a prompt"
         raise InputError("the model has a default prompt", path=top, got=prompt, fix=fix)
     check_lower_case(model.network, tokenizer)
+    check_reading(model.network, refused=())  # pairs have no task
+    check_loading(model.network)
+    templated = getattr(tokenizer, "chat_template", None) is not None
+    check_plain(model.network, renders=templated and not (model.path / "modules.json").is_file())

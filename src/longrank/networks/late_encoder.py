@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longrank.errors import InputError
-from longrank.networks.checks import check_lower_case, check_weights, read_json
+from longrank.networks.checks import (
+    check_loading,
+    check_lower_case,
+    check_plain,
+    check_reading,
+    check_weights,
+    read_json,
+)
 from longrank.networks.late_settings import LateSettings
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
@@ -33,7 +40,8 @@ def load_late_encoder(model: Model, settings: LateSettings, device: str) -> Late
     """Load encoder and projections in float32.
 
     Raises:
-        InputError: weights that are missing, unknown or damaged, or vectors that depend on padding.
+        InputError: weights that are missing, unknown or damaged, vectors that depend on padding, or settings of
+            sentence-transformers that are not followed.
     """
     import torch
 
@@ -41,6 +49,9 @@ def load_late_encoder(model: Model, settings: LateSettings, device: str) -> Late
     lacking = [name for name in missing if "pooler" not in name.split(".")]
     check_weights(model.path, encoder, tokenizer, lacking)
     check_lower_case(model.network, tokenizer)
+    check_reading(model.network, refused=())  # `LateSettings` follow the lengths
+    check_loading(model.network)
+    check_plain(model.network)
     check_padding(model, encoder, tokenizer, lambda features: encoder(**features).last_hidden_state[:, 0], "a")
     layers = [_dense(folder) for folder in settings.projections] or [_inline(model)]
     size = encoder.config.hidden_size

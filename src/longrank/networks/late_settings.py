@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.errors import InputError
-from longrank.networks.checks import modules_of, read_json
+from longrank.networks.checks import modules_of, own_settings, read_json
 from longrank.networks.model_files import Model
 from longrank.small_files import CONFIG, read_small
 from longrank.types import Notes
@@ -121,13 +121,14 @@ def _of_modules(model: Model) -> LateSettings:
     other = next((kind for kind in kinds if kind not in _MODULES), None)
     if other is not None:
         raise InputError("has a module that late interaction does not know", path=model.path, got=other, fix=_FIX)
-    top, own = _json(model.path, "config_sentence_transformers.json"), _json(model.network, "sentence_bert_config.json")
+    top, own = _json(model.path, "config_sentence_transformers.json"), own_settings(model.network)[1]
     mask = next((_json(place, "config.json") for kind, place in modules if kind == "MultiVectorMask"), None)
     if mask and (mask.get("keep_only_token_ids") or mask.get("skiplist_tasks", ["document"]) != ["document"]):
         raise InputError("the scoring mask has settings other than skiplist_words", path=model.path, fix=_FIX)
     expansion = _expansion(top, own)
     prompts = {name: _prompt(top, name) for name in ("query", "document")}
-    length = own.get("query_length") or top.get("query_length")
+    whole = None if _marks_pylate(top) else own.get("max_seq_length")  # of texts whose task has no length
+    length = _query_length(top, own) or whole
     skipped = string.punctuation if mask is None else mask.get("skiplist_words") or []
     query_tokens = int((expansion or {}).get("length") or length or QUERY_TOKENS)
     at_least = (expansion or {}).get("strategy") == "min"  # then the length of a query alone has a limit, if any
@@ -135,7 +136,7 @@ def _of_modules(model: Model) -> LateSettings:
         **prompts,
         query_tokens=query_tokens,
         most_query_tokens=length and int(length) if at_least else query_tokens,
-        document_tokens=int(own.get("document_length") or top.get("document_length") or DOCUMENT_TOKENS),
+        document_tokens=int(own.get("document_length") or top.get("document_length") or whole or DOCUMENT_TOKENS),
         expands=expansion is not None,
         attends=bool((expansion or {}).get("attend")),
         filler=str((expansion or {}).get("token") or ""),
@@ -155,6 +156,12 @@ def _expansion(top: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, A
         return None
     attend = top.get("attend_to_expansion_tokens", top.get("attend_to_mask_tokens"))
     return {"strategy": "fixed", "attend": attend, "length": top.get("query_length")}
+
+
+def _query_length(top: Mapping[str, Any], own: Mapping[str, Any]) -> Any:
+    """Return the length of a query; one beside PyLate's keys does not count where the module says how queries grow."""
+    theirs = top.get("query_length") if "query_expansion" not in own or "query_expansion" in top else None
+    return own.get("query_length") or theirs
 
 
 def _prompt(top: Mapping[str, Any], name: str) -> str:

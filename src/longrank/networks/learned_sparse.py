@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError, LongRankError
-from longrank.networks.checks import check_weights, read_json
+from longrank.networks.checks import check_plain, check_reading, check_weights, read_json
 from longrank.networks.feeding import Feeder, OffsetTokenizer
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, own_weights, position_limit
-from longrank.networks.model_files import Model
+from longrank.networks.model_files import Model, module_folders
 from longrank.networks.padding import check_padding
-from longrank.networks.sentence_encoder import check_lengths, missing_weights, prompts_of
+from longrank.networks.sentence_encoder import missing_weights, prompts_of
 from longrank.small_files import CONFIG, read_small
 from longrank.text.packing import SEAM
 from longrank.types import Float32s, Notes, Query
@@ -69,8 +69,9 @@ class SparseModel:
             reader = reader_of(self._network, "document")
             tokenizer, encoder = reader.tokenizer, reader.auto_model
             check_weights(model.path, encoder, tokenizer, missing_weights(model, encoder))
-            for task in ("query", "document"):
-                check_lengths(model, reader_of(self._network, task))
+            for folder in module_folders(model.path) or [model.path]:
+                check_reading(folder)
+                check_plain(folder)
             check_padding(model, _Padded(self._network, encoder), tokenizer, self._forward, "a")
         self.max_tokens = choose_max_tokens(model, None, reader.max_seq_length, position_limit(encoder))
         self._feeder = Feeder(

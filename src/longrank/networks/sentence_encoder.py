@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError
-from longrank.networks.checks import check_weights
+from longrank.networks.checks import check_plain, check_reading, check_weights
 from longrank.networks.late_settings import is_late
 from longrank.networks.loading import own_weights, position_limit
 from longrank.networks.model_files import Model
@@ -19,7 +19,6 @@ from longrank.types import Notes
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")  # the names sentence-transformers looks for
 
 
-_LENGTHS, _TOKENIZING = ("query_length", "document_length"), ("max_length", "truncation", "add_special_tokens")
 _SPARSE = ("SpladePooling", "SparseStaticEmbedding", "MLMTransformer", "Router")
 
 Limit: TypeAlias = Literal["model", "positions"]
@@ -64,7 +63,8 @@ def load_sentence_encoder(model: Model, device: str, notes: Notes) -> Any:
     own_weights(network)
     encoder = network[0].auto_model
     check_weights(model.path, encoder, network.tokenizer, missing_weights(model, encoder))
-    check_lengths(model, network[0])
+    check_reading(model.network)
+    check_plain(model.network, renders="message" in getattr(network[0], "modalities", ()))
     check_padding(model, network, network.tokenizer, lambda features: network(features)["sentence_embedding"], "a")
     _note_assumptions(model, network, notes)
     return network
@@ -88,28 +88,6 @@ def limits_of(network: Any, limit: Limit = "model") -> tuple[int | None, ...]:
     """Return the limits of tokens: in a model's files and in its position embeddings, or (``positions``) only these."""
     positions = position_limit(network[0].auto_model)
     return (positions,) if limit == "positions" else (network.max_seq_length, positions)
-
-
-def check_lengths(model: Model, module: Any) -> None:
-    """Refuse settings of sentence-transformers 6 that cut texts of a task or change their tokens: none is read here.
-
-    Args:
-        model: the model's files.
-        module: the first module of the model.
-
-    Raises:
-        InputError: names the settings.
-    """
-    found = {name: value for name in _LENGTHS if (value := getattr(module, name, None)) is not None}
-    for kind in ("common", "text"):
-        options = (getattr(module, "processing_kwargs", None) or {}).get(kind) or {}
-        found |= {name: options[name] for name in _TOKENIZING if name in options}
-    if found:
-        got = ", ".join(f"{name}={value}" for name, value in found.items())
-        fix = "remove them from sentence_bert_config.json; max_seq_length there is the limit of all texts"
-        raise InputError(
-            "the model's files set how texts are cut, for sentence-transformers", path=model.path, got=got, fix=fix
-        )
 
 
 def _note_assumptions(model: Model, network: Any, notes: Notes) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 from longrank.errors import InputError
-from longrank.networks.feeding import OffsetTokenizer
+from longrank.networks.feeding import OffsetTokenizer, backend_of
 from longrank.networks.loading import loading
 from longrank.networks.model_files import find_model
 from longrank.text.windows import wordpieces
@@ -27,10 +27,11 @@ def wordpiece_counter(name: str) -> Callable[[str], int]:
         import transformers
 
         options = {"local_files_only": True, "trust_remote_code": False}
-        backend = transformers.AutoTokenizer.from_pretrained(str(model.network), **options).backend_tokenizer
-        if backend is None:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(model.network), **options)
+        if getattr(tokenizer, "backend_tokenizer", None) is None:
             raise InputError("the model's tokenizer has no tokenizer.json and cannot be converted", path=model.path)
+    backend = backend_of(tokenizer)
     backend.no_truncation()
     backend.no_padding()
-    tokenizer = OffsetTokenizer(backend, room=sys.maxsize)
-    return lambda text: len(wordpieces(text, tokenizer))
+    counted = OffsetTokenizer(backend, room=sys.maxsize)
+    return lambda text: len(wordpieces(text, counted))

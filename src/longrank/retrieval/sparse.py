@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.sparse import SparseVectors, stored_sparse
-from longrank.index.vector_folders import VectorsDoNotFit
+from longrank.index.vector_folders import SPARSE_FOLDERS, VectorsDoNotFit
 from longrank.retrieval.nearest import candidates, pooled
 from longrank.retrieval.passage_search import NOTHING, PassageSearch
 from longrank.retrieval.searcher import Hits
@@ -106,6 +106,15 @@ def open_sparse(
         raise InputError("the vectors do not name their model", path=stored.path, fix="name its folder: --set model=")
     encoder: Any = SparseModel(find_model(name), notes)
     if not stored.encoder.startswith(f"{encoder.weights} "):
+        if stored.encoder.startswith(
+            f"sparse {encoder.model.fingerprint} "
+        ):  # stored again, they would be a second set
+            what, fix = (
+                "the sparse vectors were stored with other settings of the model",
+                "remove this folder, and then ",
+            )
+            fix += SPARSE_FOLDERS.fix.format(index.place)
+            raise VectorsDoNotFit(what, path=stored.path, got=name, fix=fix)
         fix = "name the model of the vectors, or store vectors again"
         raise VectorsDoNotFit("the sparse vectors are of another model", path=stored.path, got=name, fix=fix)
     return Sparse(index, stored, encoder.query_weights, best=best, notes=notes)

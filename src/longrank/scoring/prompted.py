@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -63,8 +64,8 @@ class PromptedScorer(ABC):
         notes: counts cut queries.
 
     Raises:
-        InputError: the model cannot be loaded, a word is not one token or not that of the model's files, or an option
-            is out of range.
+        InputError: the model cannot be loaded, a word is not one token or not that of the model's files, their prompt
+            or score may be others, or an option is out of range.
         MissingExtra: torch or transformers are not installed.
     """
 
@@ -113,7 +114,10 @@ class PromptedScorer(ABC):
         self._packer = PromptPacker(raw, chosen.template, self.max_tokens, max_query_tokens)
         self.offset_tokenizer = OffsetTokenizer(raw, self._packer.passage_room)
         tokens = _tokens_of(model, raw, tokenizer.unk_token_id, words)
-        self._check_stated(raw, tokens, chosen=positive is not None and negative is not None)
+        for path in (place / "config.json" for kind, place in modules_of(model.path) if kind == "LogitScore"):
+            self._check_stated(path, raw, tokens, chosen=positive is not None and negative is not None)
+            if prompt is None:
+                _check_template(model, tokenizer, list(self.prompts))
         _keep_answers(self._network, tokens, dtype)
         self.fingerprint = (
             f"{self.name} {model.fingerprint} prompt={chosen.template!r} words={'/'.join(words)} score={self.unit} "
@@ -128,23 +132,26 @@ class PromptedScorer(ABC):
         check_padding(self.model, network, tokenizer, partial(self._answer, network), "a")
         return network.to(choose_device(device)), tokenizer
 
-    def _check_stated(self, raw: Any, tokens: Sequence[int], *, chosen: bool) -> None:
-        """Compare the words, [not relevant, relevant], with those in the files of sentence-transformers' CrossEncoder.
+    def _check_stated(self, path: Path, raw: Any, tokens: Sequence[int], *, chosen: bool) -> None:
+        """Compare the words, [not relevant, relevant], with those of sentence-transformers' LogitScore in a file.
 
         Raises:
-            InputError: they are others, and the words were not chosen by options.
+            InputError: they are others, and were not chosen by options; or the model's score is a single logit, and
+                the score is another.
         """
-        for path in (place / "config.json" for kind, place in modules_of(self.model.path) if kind == "LogitScore"):
-            settings = read_json(path)
-            stated = [settings.get("false_token_id"), settings.get("true_token_id")]
-            if all(known in (None, token) for known, token in zip(stated, tokens, strict=True)):
-                continue
-            words = " and ".join(repr(raw.id_to_token(n)) for n in stated[::-1] if isinstance(n, int))
-            what = f"the words for relevant and not relevant in the model's files are {words}"
-            if not chosen:
-                fix = "set the options positive and negative to them, and prompt to the text of the model's card"
-                raise InputError(what, path=path, fix=fix)
-            self._notes.say(f"{what}, and others were chosen")
+        settings = read_json(path)
+        stated = [settings.get("false_token_id"), settings.get("true_token_id")]
+        if all(known in (None, token) for known, token in zip(stated, tokens, strict=True)):
+            if stated[0] is None and self.unit != "logit":
+                what = "the model's score is the logit of the word for relevant alone"
+                raise InputError(what, path=path, got=f"score={self.unit}", fix="set the option score=logit")
+            return
+        words = " and ".join(repr(raw.id_to_token(n)) for n in stated[::-1] if isinstance(n, int))
+        what = f"the words for relevant and not relevant in the model's files are {words}"
+        if not chosen:
+            fix = "set the options positive and negative to them, and prompt to the text of the model's card"
+            raise InputError(what, path=path, fix=fix)
+        self._notes.say(f"{what}, and others were chosen")
 
     @abstractmethod
     def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -196,6 +203,24 @@ class PromptedScorer(ABC):
             raise InputError("unknown prompt", got=prompt, fix=suggestion(prompt, list(self.prompts)))
         Template.of(prompt)  # refused before a network is loaded
         return default._replace(template=prompt)
+
+
+def _check_template(model: Model, tokenizer: Any, names: Sequence[str]) -> None:
+    """Refuse a reranker of sentence-transformers whose prompt is in its files, which are not read for it.
+
+    Raises:
+        InputError: its tokenizer has a chat template, or it has a default prompt.
+    """
+    top = model.path / "config_sentence_transformers.json"
+    name = read_json(top).get("default_prompt_name") if top.is_file() else None
+    if name is None and getattr(tokenizer, "chat_template", None) is None:
+        return
+    own = "a chat template" if name is None else f"the default prompt {name!r}"
+    raise InputError(
+        f"the model's files have {own}, and the prompt may be another",
+        path=model.path,
+        fix=f"set the option prompt to their text with {{query}} and {{passage}}, or to its name: {' or '.join(names)}",
+    )
 
 
 def _keep_answers(network: Any, tokens: Sequence[int], dtype: str) -> None:

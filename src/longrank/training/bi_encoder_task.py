@@ -102,7 +102,7 @@ class BiEncoderTask(PassageTask):
             for module in self._modules:
                 features = module(features)
             vectors: torch.Tensor = features["sentence_embedding"]
-            return vectors
+            return vectors[:, : self.network.truncate_dim]  # as the scorer reads them; None: all
 
         return forward
 

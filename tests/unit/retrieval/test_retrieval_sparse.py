@@ -89,6 +89,29 @@ def test_a_model_that_keeps_some_weights_of_a_text_does_so_for_passages_and_quer
     assert " max_active_dims=5 " in stored_sparse(made).encoder
 
 
+def test_vectors_of_an_older_version_for_such_a_model_are_refused_with_a_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(save_splade(tmp_path / "five", max_active_dims=5))
+    with monkeypatch.context() as older:
+        older.setattr(
+            SparseModel, "weights", property(lambda self: f"sparse {self.model.fingerprint}", _nothing), raising=False
+        )
+        made = add_sparse(new_index(tmp_path / "index"), folder)
+    stale = stored_sparse(made).path
+    said = "were stored with other settings of the model.*remove this folder, and then store them: longrank index"
+    for again in (False, True):  # who stored them again has two sets, and names one
+        made = add_sparse(made, folder) if again else made
+        with pytest.raises(InputError, match=f"{stale}: .*{said}"):
+            make_retriever(made, f"sparse:{stale.name}", model=folder)
+    shutil.rmtree(stale)
+    assert make_retriever(made, "sparse", model=folder).retrieve(QUERIES[0], 5)
+
+
+def _nothing(*_: object) -> None:
+    """Set nothing."""
+
+
 def test_an_inference_free_model_looks_the_query_up(models: dict[str, Path], tmp_path: Path) -> None:
     made = add_sparse(new_index(tmp_path / "index"), str(models["inference-free"]))
     sparse = make_retriever(made, "sparse", model=str(models["inference-free"]))

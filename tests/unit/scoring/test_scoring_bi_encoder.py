@@ -79,7 +79,7 @@ def test_settings_that_cut_texts_of_a_task_are_refused(tiny: Path, tmp_path: Pat
     shutil.copytree(tiny, tmp_path / "m")
     path = tmp_path / "m" / "sentence_bert_config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
-    with pytest.raises(InputError, match=r"the model's files set how texts are cut, .*_length=5"):
+    with pytest.raises(InputError, match=r"the model's files set how texts are read, .*_length=5"):
         scorer(tmp_path / "m")
 
 

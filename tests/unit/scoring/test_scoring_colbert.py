@@ -70,6 +70,27 @@ def test_settings_of_a_model_are_followed(layout: str, settings: dict[str, Any],
     assert np.abs(scores(scorer(folder)) - scores(scorer(save_colbert(tmp_path / "usual", layout)))).max() > 1e-3
 
 
+@pytest.mark.parametrize("expansion", [{"strategy": "min", "length": 9}, None])
+def test_a_length_outside_the_modules_file_cuts_no_query(expansion: dict[str, Any] | None, tmp_path: Path) -> None:
+    folder = save_colbert(tmp_path / "model", "MultiVector", query_expansion=expansion)
+    before, path = scores(scorer(folder)), folder / "config_sentence_transformers.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"query_length": 5}))
+    assert np.abs(scores(scorer(folder)) - before).max() < 1e-6
+    assert np.abs(scores(scorer(folder)) - peer(folder)).max() < 2e-5
+
+
+@pytest.mark.parametrize("expansion", [{"strategy": "min", "length": 9}, None])
+def test_the_limit_of_all_texts_is_that_of_a_task_without_a_length(
+    expansion: dict[str, Any] | None, tmp_path: Path
+) -> None:
+    folder = save_colbert(tmp_path / "model", "MultiVector", query_expansion=expansion, document_length=None)
+    path = folder / "sentence_bert_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"max_seq_length": 10}))
+    one = scorer(folder)
+    assert (one.max_tokens, one.max_query_tokens) == (10, 10)
+    assert np.abs(scores(one) - peer(folder)).max() < 2e-5
+
+
 def test_how_far_queries_are_filled_up_is_a_part_of_the_identity(tmp_path: Path) -> None:
     folder = save_colbert(tmp_path / "model", "MultiVector", query_expansion={"strategy": "min", "length": 9})
     usual, filled = scorer(folder), scorer(folder, max_query_tokens=48)

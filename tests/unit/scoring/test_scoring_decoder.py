@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -145,7 +146,39 @@ def test_words_other_than_those_in_the_files_of_sentence_transformers_are_chosen
         folder = tmp_path / f"{true}-{false}"
         CrossEncoder(modules=[reader, answer]).save_pretrained(str(folder))
         notes = Notes()
+        score = "logit" if false is None else None
         with pytest.raises(InputError, match=f"in the model's files are '{true}' and") if said else nullcontext():
-            scorer(folder)
-        scorer(folder, positive="yes", negative="no", notes=notes)
+            scorer(folder, score=score)
+        scorer(folder, positive="yes", negative="no", score=score, notes=notes)
         assert any("others were chosen" in line for line in notes.lines()) == said
+
+
+def test_a_score_and_a_prompt_in_the_files_of_sentence_transformers_are_to_be_set_by_options(tmp_path: Path) -> None:
+    from sentence_transformers import CrossEncoder
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.cross_encoder.modules import LogitScore
+    from transformers import AutoTokenizer
+
+    base, folder = save_decoder(tmp_path / "base", "Qwen2", max_tokens=400), tmp_path / "m"
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    tokenizer.chat_template = "{% for m in messages %}{{ m['role'] }} : {{ m['content'] }} {% endfor %}water ?"
+    tokenizer.save_pretrained(base)
+    reader = Transformer(str(base), transformer_task="text-generation")
+    peer = CrossEncoder(modules=[reader, LogitScore(tokenizer.convert_tokens_to_ids("yes"))], device="cpu")
+    peer.save_pretrained(str(folder))
+    prompt = "query : {query} document : {passage} water ?"
+    with pytest.raises(
+        InputError, match=r"m: the model's files have a chat template.*set the option prompt .* qwen3 or bge"
+    ):
+        scorer(folder, score="logit")
+    with pytest.raises(InputError, match=r"the logit of the word for relevant alone.*score=logprob.*score=logit"):
+        scorer(folder, prompt=prompt)
+    texts = ["the river bank", "money of a boat"]
+    (found,) = scorer(folder, prompt=prompt, score="logit").score([task("where is water", texts)])
+    expected = peer.predict([("where is water", text) for text in texts], activation_fn=lambda logits: logits)
+    np.testing.assert_allclose(found.scores, expected, atol=1e-4)
+
+    path = folder / "config_sentence_transformers.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"default_prompt_name": "q", "prompts": {"q": "city"}}))
+    with pytest.raises(InputError, match="the default prompt 'q'"):
+        scorer(folder, score="logit")

@@ -92,6 +92,20 @@ def test_the_loss_is_that_of_euclidean_distances_of_the_models_own_vectors(
     assert float(task.loss([1, 2, 3, 9]).detach()) == pytest.approx(np.mean(expected), abs=1e-5)
 
 
+def test_only_the_dimensions_that_the_models_files_keep_are_learned_and_validated(tmp_path: Path) -> None:
+    model = save_encoder(tmp_path / "m")
+    path = model / "config_sentence_transformers.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"truncate_dim": 3}))
+    task = opened(tmp_path, settings("bi-encoder", model, loss=TRIPLET))
+    drawn = samples(tmp_path, TRIPLETS)
+    expected = np.mean([triplet_loss(model, drawn[n], 5.0) for n in (1, 2, 3)])
+    assert float(task.loss([1, 2, 3]).detach()) == pytest.approx(expected, abs=1e-5)
+    query, texts = their_vectors(model, ["money"], "query"), their_vectors(model, TEXTS)
+    assert query.shape == (1, 3)
+    cosines = (texts @ query[0]) / np.linalg.norm(texts, axis=1) / np.linalg.norm(query)
+    np.testing.assert_allclose(task._cosines("money", TEXTS), cosines, atol=1e-5)
+
+
 def test_of_a_model_that_normalises_the_vectors_before_are_learned_and_those_saved_are_normalised(
     tmp_path: Path, encoder: Path
 ) -> None:
