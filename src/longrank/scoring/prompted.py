@@ -117,7 +117,7 @@ class PromptedScorer(ABC):
         for path in (place / "config.json" for kind, place in modules_of(model.path) if kind == "LogitScore"):
             self._check_stated(path, raw, tokens, chosen=positive is not None and negative is not None)
             if prompt is None:
-                _check_template(model, tokenizer, list(self.prompts))
+                _check_template(model, tokenizer, chosen.template, list(self.prompts))
         _keep_answers(self._network, tokens, dtype)
         self.fingerprint = (
             f"{self.name} {model.fingerprint} prompt={chosen.template!r} words={'/'.join(words)} score={self.unit} "
@@ -205,22 +205,41 @@ class PromptedScorer(ABC):
         return default._replace(template=prompt)
 
 
-def _check_template(model: Model, tokenizer: Any, names: Sequence[str]) -> None:
-    """Refuse a reranker of sentence-transformers whose prompt is in its files, which are not read for it.
+def _check_template(model: Model, tokenizer: Any, template: str, names: Sequence[str]) -> None:
+    """Refuse a reranker of sentence-transformers whose files have another prompt.
+
+    Args:
+        model: the model's files.
+        tokenizer: the model's tokenizer.
+        template: the prompt with {query} and {passage}.
+        names: names of known prompts, for the message.
 
     Raises:
-        InputError: its tokenizer has a chat template, or it has a default prompt.
+        InputError: its chat template, or its default prompt, makes another text of a query and a passage.
     """
     top = model.path / "config_sentence_transformers.json"
-    name = read_json(top).get("default_prompt_name") if top.is_file() else None
+    settings = read_json(top) if top.is_file() else {}
+    name = settings.get("default_prompt_name")
     if name is None and getattr(tokenizer, "chat_template", None) is None:
         return
-    own = "a chat template" if name is None else f"the default prompt {name!r}"
-    raise InputError(
-        f"the model's files have {own}, and the prompt may be another",
-        path=model.path,
-        fix=f"set the option prompt to their text with {{query}} and {{passage}}, or to its name: {' or '.join(names)}",
-    )
+    own = _rendered(tokenizer, (settings.get("prompts") or {}).get(name))
+    if own != template:
+        what = "the model's files have " + ("a chat template" if name is None else f"the default prompt {name!r}")
+        fix = (
+            f"set the option prompt to their text with {{query}} and {{passage}}, or to its name: {' or '.join(names)}"
+        )
+        raise InputError(f"{what}, and the prompt may be another", path=model.path, got=own, fix=fix)
+
+
+def _rendered(tokenizer: Any, system: str | None) -> str | None:
+    """Return the text that sentence-transformers makes of {query} and {passage} by a chat template; None: none."""
+    messages = [{"role": "query", "content": "{query}"}, {"role": "document", "content": "{passage}"}]
+    if system:
+        messages = [{"role": "system", "content": system}, *messages]
+    try:
+        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+    except Exception:  # no template, or what Jinja raises for one that is made for other roles
+        return None
 
 
 def _keep_answers(network: Any, tokens: Sequence[int], dtype: str) -> None:

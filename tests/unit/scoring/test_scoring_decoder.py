@@ -178,6 +178,11 @@ def test_a_score_and_a_prompt_in_the_files_of_sentence_transformers_are_to_be_se
     expected = peer.predict([("where is water", text) for text in texts], activation_fn=lambda logits: logits)
     np.testing.assert_allclose(found.scores, expected, atol=1e-4)
 
+    known = PROMPTS["qwen3"].template.format(query="{{ messages[0].content }}", passage="{{ messages[1].content }}")
+    tokenizer.chat_template = known.replace("\n", "{{ '\\n' }}")  # Jinja takes a line end away at the end
+    tokenizer.save_pretrained(folder)
+    assert scorer(folder, score="logit").fingerprint.startswith("decoder ")
+
     path = folder / "config_sentence_transformers.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"default_prompt_name": "q", "prompts": {"q": "city"}}))
     with pytest.raises(InputError, match="the default prompt 'q'"):
