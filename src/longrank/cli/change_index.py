@@ -80,10 +80,9 @@ def check_build_options(path: Path, given: Mapping[str, Any]) -> None:
     n_shards = max(1, sum(part.is_shard for part in index.parts))
     existing |= {"compress": index.options.compressed, "shards": n_shards, "engine": "local"}
     if given.get("metadata") is not None and (field := index.options.analyzer_field):
-        given = {**given, "metadata": tuple(dict.fromkeys((*given["metadata"], field)))}
+        given = {**given, "metadata": (*given["metadata"], field)}
     for name, value in given.items():
-        same = name in existing and comparable(name, value) == comparable(name, existing[name])
-        if not same:
+        if name not in existing or comparable(name, value) != comparable(name, existing[name]):
             option = f"--{name.replace('_', '-')}"
             raise InputError(
                 f"{option} is for a new index", path=path, fix=f"leave it out, or build the index with {option}"

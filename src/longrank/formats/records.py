@@ -180,8 +180,7 @@ class Composer:
         self._unseen_metadata -= document.metadata.keys()
         metadata, passages = dict(document.metadata), () if options.ignore_passages else document.passages
         index_only = "\n".join(filter(None, (_value(metadata, name, where) for name in options.index_only)))
-        if self._metadata is not None:
-            metadata = {name: metadata[name] for name in metadata if name in self._metadata or name in _OFFSETS}
+        metadata = {name: value for name, value in metadata.items() if self._is_kept(name)}
         if options.title_in_text and title and not f"{text}\n".startswith(f"{title}\n"):
             text = "\n".join(filter(None, (title, text)))
             by = len(text) - len(document.text)
@@ -217,10 +216,13 @@ class Composer:
             for name in values
             if name not in self._used
             and name != text
-            and (self._metadata is None or name in self._metadata or name in _OFFSETS)
+            and self._is_kept(name)
             and not (name in ID_KEYS and str(values[name]) == record.doc_id)
         ]
         return metadata_of(values, names, notes, _shown(where)) if names else {}
+
+    def _is_kept(self, name: str) -> bool:
+        return self._metadata is None or name in self._metadata or name in _OFFSETS
 
     def _passages(self, record: Record, text: str, where: Place, notes: Notes) -> tuple[tuple[int, int], ...]:
         passages = record.values.get(PASSAGES)

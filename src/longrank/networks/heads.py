@@ -13,16 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.networks.checks import (
-    check_loading,
-    check_lower_case,
-    check_plain,
-    check_reading,
-    check_weights,
-    own_settings,
-    read_json,
-)
+from longrank.networks.checks import check_weights, read_json
 from longrank.networks.model_files import Model
+from longrank.networks.module_settings import check_texts_and_loading, own_settings
 from longrank.networks.padding import check_padding
 from longrank.networks.pretrained import load_pretrained, load_sequence_classifier
 from longrank.types import Notes
@@ -97,8 +90,8 @@ def _check_texts(model: Model, tokenizer: Any) -> None:
     """Refuse settings of sentence-transformers' CrossEncoder that change the texts of a pair.
 
     Raises:
-        InputError: a default prompt; lower case, and a tokenizer that keeps upper case; or as `check_reading`,
-            `check_loading` and `check_plain`.
+        InputError: a default prompt; lower case, and a tokenizer that keeps upper case; or as
+            `check_texts_and_loading`.
     """
     top = model.path / "config_sentence_transformers.json"
     settings = read_json(top) if top.is_file() else {}
@@ -107,8 +100,6 @@ def _check_texts(model: Model, tokenizer: Any) -> None:
     if prompt:
         fix = "a cross-encoder here reads query and passage alone: use a model without a prompt"
         raise InputError("the model has a default prompt", path=top, got=prompt, fix=fix)
-    check_lower_case(model.network, tokenizer)
-    check_reading(model.network, refused=())  # pairs have no task
-    check_loading(model.network)
     templated = getattr(tokenizer, "chat_template", None) is not None
-    check_plain(model.network, renders=templated and not (model.path / "modules.json").is_file())
+    renders = templated and not (model.path / "modules.json").is_file()
+    check_texts_and_loading(model.network, tokenizer, renders=renders)  # pairs have no task

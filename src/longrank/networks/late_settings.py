@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.errors import InputError
-from longrank.networks.checks import modules_of, own_settings, read_json
+from longrank.networks.checks import modules_of, read_json
 from longrank.networks.model_files import Model
+from longrank.networks.module_settings import own_settings
 from longrank.small_files import CONFIG, read_small
 from longrank.types import Notes
 

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError, LongRankError
-from longrank.networks.checks import check_plain, check_reading, check_weights, read_json
+from longrank.networks.checks import check_weights, read_json
 from longrank.networks.feeding import Feeder, OffsetTokenizer
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, own_weights, position_limit
 from longrank.networks.model_files import Model, module_folders
+from longrank.networks.module_settings import check_plain, check_reading
 from longrank.networks.padding import check_padding
 from longrank.networks.sentence_encoder import missing_weights, prompts_of
 from longrank.small_files import CONFIG, read_small

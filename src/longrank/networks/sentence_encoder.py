@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError
-from longrank.networks.checks import check_plain, check_reading, check_weights
+from longrank.networks.checks import check_weights
 from longrank.networks.late_settings import is_late
 from longrank.networks.loading import own_weights, position_limit
 from longrank.networks.model_files import Model
+from longrank.networks.module_settings import check_plain, check_reading
 from longrank.networks.padding import check_padding
 from longrank.networks.pretrained import check_unexpected
 from longrank.types import Notes
