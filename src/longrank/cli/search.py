@@ -174,7 +174,7 @@ def print_results(results: Sequence[Result]) -> None:
 
     out = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
     if not results:
-        out.print("no document shares a term with the query")
+        out.print("no document was found")
     for result in results:
         head = Text(f"{result.rank:>2}. {_harmless(result.title or result.doc_id)}", style="bold")
         out.print(head.append(f"  [{_harmless(result.doc_id)}]" if result.title else "", style="dim"))

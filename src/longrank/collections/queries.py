@@ -114,6 +114,8 @@ def _in_memory(source: Any, field: str | None, allow_empty: bool, notes: Notes) 
     seen: dict[str, int] = {}
     if isinstance(source, set | frozenset) and any(isinstance(item, str) for item in source):
         raise InputError("a set of texts has no order that could number them", fix="give a list, or id -> text")
+    if isinstance(source, Mapping) and all(any(name in source for name in names) for names in (_IDS, _TEXTS)):
+        raise InputError("this mapping is one query, not id -> text", got=dict(source), fix="put it into a list")
     for number, item in enumerate(rows(source, "queries", _FIX), 1):
         query = _query(item, number)
         check_id(query.query_id, "query id", _HERE, number)

@@ -205,7 +205,7 @@ class _Tools:
         end: Place,
         characters: Annotated[int, Field(ge=0, le=LONGEST, description="Length before and after it.")] = 1000,
     ) -> Part:
-        """Read the text before and after a passage, with the passage."""
+        """Read the text before and after a passage, with the passage or its first 20000 characters."""
         if end < start:
             raise ToolError(f"end {end} lies before start {start}")
         return self._part(doc_id, max(0, start - characters), min(end, start + LONGEST) + characters)

@@ -22,7 +22,7 @@ from longrank.types import Notes
 
 ARCHITECTURE, METADATA = "HF_ColBERT", "artifact.metadata"
 QUERY_TOKENS, DOCUMENT_TOKENS = 32, 180
-"""Tokens of a query and a passage in files that do not name them: defaults of ColBERT and PyLate."""
+"""Tokens of a query and a passage in files of ColBERT and PyLate that do not name them."""
 
 _FIX = "use a checkpoint of PyLate, of sentence-transformers' MultiVectorEncoder, or of ColBERT (HF_ColBERT)"
 _MODULES = ("Transformer", "Dense", "MultiVectorMask", "Normalize")
@@ -37,7 +37,7 @@ class LateSettings(NamedTuple):
         query_tokens: tokens of a query, special tokens included, up to which a shorter query is filled with ``[MASK]``
             if `expands`.
         most_query_tokens: tokens of a query, special tokens included: a longer query is cut; None: the encoder's limit.
-        document_tokens: tokens of a passage, special tokens included.
+        document_tokens: tokens of a passage, special tokens included; None: the encoder's limit.
         expands: True: query augmentation.
         attends: True: the encoder attends to the tokens that fill a query up.
         filler: token that fills a query up; empty: the tokenizer's mask token.
@@ -50,7 +50,7 @@ class LateSettings(NamedTuple):
     document: str
     query_tokens: int
     most_query_tokens: int | None
-    document_tokens: int
+    document_tokens: int | None
     expands: bool
     attends: bool
     filler: str
@@ -80,7 +80,7 @@ def read_late_settings(model: Model, notes: Notes) -> LateSettings:
             settings = _of_metadata(model, notes)
         else:
             settings = _of_modules(model)
-        if min(settings.query_tokens, settings.document_tokens) < 1:
+        if min(settings.query_tokens, settings.document_tokens or 1) < 1:
             raise ValueError
         return settings
     except (TypeError, ValueError, AttributeError, OverflowError, RecursionError):
@@ -128,16 +128,18 @@ def _of_modules(model: Model) -> LateSettings:
         raise InputError("the scoring mask has settings other than skiplist_words", path=model.path, fix=_FIX)
     expansion = _expansion(top, own)
     prompts = {name: _prompt(top, name) for name in ("query", "document")}
-    whole = None if _marks_pylate(top) else own.get("max_seq_length")  # of texts whose task has no length
+    pylate = _marks_pylate(top)
+    whole = None if pylate else own.get("max_seq_length")  # of texts whose task has no length
     length = _query_length(top, own) or whole
+    documents = own.get("document_length") or top.get("document_length") or (DOCUMENT_TOKENS if pylate else whole)
     skipped = string.punctuation if mask is None else mask.get("skiplist_words") or []
     query_tokens = int((expansion or {}).get("length") or length or QUERY_TOKENS)
-    at_least = (expansion or {}).get("strategy") == "min"  # then the length of a query alone has a limit, if any
+    fixed = pylate or (expansion is not None and expansion.get("strategy") != "min")  # else a query has its own limit
     return LateSettings(
         **prompts,
         query_tokens=query_tokens,
-        most_query_tokens=length and int(length) if at_least else query_tokens,
-        document_tokens=int(own.get("document_length") or top.get("document_length") or whole or DOCUMENT_TOKENS),
+        most_query_tokens=query_tokens if fixed else length and int(length),
+        document_tokens=int(documents) if documents else None,
         expands=expansion is not None,
         attends=bool((expansion or {}).get("attend")),
         filler=str((expansion or {}).get("token") or ""),

@@ -71,8 +71,9 @@ class Results(Sequence[T], Generic[T]):
     def _repr_html_(self) -> str:
         rows = "".join(_row(rank, document) for rank, document in enumerate(self, 1))
         head = f"<p style='{_QUERY}'>{escape(self.query)}</p>"
-        head += f"<p>{escape(str(self.partial))}</p>" if self.partial else ""
-        return f"<div style='{_BOX}'>{head}{rows or '<p>no document shares a term with the query</p>'}</div>"
+        remarks = [str(self.partial)] if self.partial else []
+        head += "".join(f"<p>{escape(remark)}</p>" for remark in [*remarks, *self.notes.lines()])
+        return f"<div style='{_BOX}'>{head}{rows or '<p>no document was found</p>'}</div>"
 
 
 # Colours are those of the page, with a part of grey: they suit light and dark notebooks.

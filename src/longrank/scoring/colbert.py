@@ -67,7 +67,7 @@ class Colbert:
         with loading(model):
             self.encoder, tokenizer, self._projection = load_late_encoder(model, settings, choose_device(device))
         limit = choose_max_tokens(model, None, tokenizer.model_max_length, position_limit(self.encoder))
-        self.max_tokens = choose_max_tokens(model, max_tokens or min(limit, settings.document_tokens), limit)
+        self.max_tokens = choose_max_tokens(model, max_tokens or min(limit, settings.document_tokens or limit), limit)
         most = min(limit, settings.most_query_tokens or limit)
         self.max_query_tokens = choose_max_tokens(model, max_query_tokens or most, limit)
         self._plain = self.encoder.forward  # it gives vectors to tokens that no token attends to

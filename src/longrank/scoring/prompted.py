@@ -117,7 +117,7 @@ class PromptedScorer(ABC):
         for path in (place / "config.json" for kind, place in modules_of(model.path) if kind == "LogitScore"):
             self._check_stated(path, raw, tokens, chosen=positive is not None and negative is not None)
             if prompt is None:
-                _check_template(model, tokenizer, chosen.template, list(self.prompts))
+                self._check_template(tokenizer, chosen.template)
         _keep_answers(self._network, tokens, dtype)
         self.fingerprint = (
             f"{self.name} {model.fingerprint} prompt={chosen.template!r} words={'/'.join(words)} score={self.unit} "
@@ -152,6 +152,29 @@ class PromptedScorer(ABC):
             fix = "set the options positive and negative to them, and prompt to the text of the model's card"
             raise InputError(what, path=path, fix=fix)
         self._notes.say(f"{what}, and others were chosen")
+
+    def _check_template(self, tokenizer: Any, template: str) -> None:
+        """Refuse a reranker of sentence-transformers whose files have another prompt; say if they have none.
+
+        Args:
+            tokenizer: the model's tokenizer.
+            template: the prompt with {query} and {passage}.
+
+        Raises:
+            InputError: its chat template, or its default prompt, makes another text of a query and a passage.
+        """
+        top = self.model.path / "config_sentence_transformers.json"
+        settings = read_json(top) if top.is_file() else {}
+        name = settings.get("default_prompt_name")
+        known = " or ".join(self.prompts)
+        if name is None and getattr(tokenizer, "chat_template", None) is None:
+            self._notes.say(f"the model's files have no prompt, and none was chosen ({known}): {template!r} is used")
+            return
+        own = _rendered(tokenizer, (settings.get("prompts") or {}).get(name))
+        if own != template:
+            what = "the model's files have " + ("a chat template" if name is None else f"the default prompt {name!r}")
+            fix = f"set the option prompt to their text with {{query}} and {{passage}}, or to its name: {known}"
+            raise InputError(f"{what}, and the prompt may be another", path=self.model.path, got=own, fix=fix)
 
     @abstractmethod
     def next_logits(self, network: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -203,32 +226,6 @@ class PromptedScorer(ABC):
             raise InputError("unknown prompt", got=prompt, fix=suggestion(prompt, list(self.prompts)))
         Template.of(prompt)  # refused before a network is loaded
         return default._replace(template=prompt)
-
-
-def _check_template(model: Model, tokenizer: Any, template: str, names: Sequence[str]) -> None:
-    """Refuse a reranker of sentence-transformers whose files have another prompt.
-
-    Args:
-        model: the model's files.
-        tokenizer: the model's tokenizer.
-        template: the prompt with {query} and {passage}.
-        names: names of known prompts, for the message.
-
-    Raises:
-        InputError: its chat template, or its default prompt, makes another text of a query and a passage.
-    """
-    top = model.path / "config_sentence_transformers.json"
-    settings = read_json(top) if top.is_file() else {}
-    name = settings.get("default_prompt_name")
-    if name is None and getattr(tokenizer, "chat_template", None) is None:
-        return
-    own = _rendered(tokenizer, (settings.get("prompts") or {}).get(name))
-    if own != template:
-        what = "the model's files have " + ("a chat template" if name is None else f"the default prompt {name!r}")
-        fix = (
-            f"set the option prompt to their text with {{query}} and {{passage}}, or to its name: {' or '.join(names)}"
-        )
-        raise InputError(f"{what}, and the prompt may be another", path=model.path, got=own, fix=fix)
 
 
 def _rendered(tokenizer: Any, system: str | None) -> str | None:

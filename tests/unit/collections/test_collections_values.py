@@ -77,6 +77,7 @@ def test_a_query_file_and_its_notes_are_read_without_notes(tmp_path: Path) -> No
         (None, "no queries can be read from a NoneType"),
         (7, "no queries can be read from a int (got 7); queries are a file, a collection, irds:ID, texts"),
         ({"dogs", "cats"}, "a set of texts has no order that could number them; give a list, or id -> text"),
+        ({"query_id": "q1", "text": "dogs"}, "this mapping is one query, not id -> text"),
         (b"dogs", "no queries can be read from a bytes"),
         ([], "there is no query; "),
         ({}, "there is no query; "),

@@ -340,6 +340,12 @@ def test_a_message_is_read_whole_also_below_a_footer_and_beside_an_empty_alterna
     assert mail(tmp_path / "both.eml", both) == ("plain", 2)
 
 
+@pytest.mark.parametrize("kind", ["multipart/mixed", "multipart/mixed; boundary=lost"])
+def test_a_multipart_that_nothing_divides_is_text(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_bytes(f"Subject: a\nContent-Type: {kind}\n\nThe turbine für all.\n".encode())
+    assert parsed(tmp_path / "a.eml", "eml").text == "The turbine für all."
+
+
 def test_a_line_that_begins_with_from_ends_no_message(tmp_path: Path) -> None:
     rows = [f"From a@b.c Mon Jan  2 15:04:05 2006\nSubject: m{n}\n\nbody {n}\n\nFrom now on\n\n" for n in range(3)]
     (tmp_path / "m.mbox").write_text("".join(rows))

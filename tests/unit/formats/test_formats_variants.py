@@ -98,6 +98,16 @@ def test_chapters_of_other_formats_are_counted(tmp_path: Path) -> None:
     assert document.notes == {"e-book chapters of other formats than HTML, left out": 1}
 
 
+def test_chapters_that_the_list_of_files_does_not_name_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    path = epub(tmp_path / "a.epub", ["<p>Bees.</p>"])
+    with zipfile.ZipFile(path) as archive:
+        package = archive.read("OEBPS/book.opf").replace(b"</spine>", b'<itemref idref="gone"/></spine>')
+    document = parsed(with_part(path, "OEBPS/book.opf", package), "epub")
+    assert document.text == "Bees."
+    assert document.notes == {"e-book chapters that the list of files does not name, left out": 1}
+
+
 def test_an_encrypted_chapter_is_found_by_its_escaped_name(tmp_path: Path) -> None:
     pytest.importorskip("defusedxml", reason="needs the extra files")
     path = epub(tmp_path / "a.epub", ["<p>x</p>"])
@@ -164,6 +174,11 @@ def test_mail_declared_latin_1_may_have_quotes_of_windows(tmp_path: Path) -> Non
     assert parsed(tmp_path / "a.eml", "eml").text == "\u201ccaf\xe9\u201d"
 
 
+def test_so_may_its_subject(tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_bytes(b"Subject: =?iso-8859-1?Q?=93caf=E9=94?=\n\nx\n")
+    assert parsed(tmp_path / "a.eml", "eml").title == "\u201ccaf\u00e9\u201d"
+
+
 def test_html_tags_in_markdown_separate_words_unless_they_format_a_part_of_one() -> None:
     text = (
         "| honey<br>bees | river<BR/>fish |\n|---|---|\n| H<sub>2</sub>O | <kbd>Ctrl</kbd>+<kbd>C</kbd><!-- x --> |\n"
@@ -207,6 +222,21 @@ def test_a_word_file_may_name_its_parts_as_it_likes(tmp_path: Path) -> None:
     assert parsed(path, "docx").text == "Cats\n\npurr"
     assert parsed(path, "docx").headings == [(0, 4, 1)]
     assert format_of_content(path) == "docx"
+
+
+def test_parts_are_found_by_their_escaped_names_and_files_inserted_into_a_document_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    usual = docx(tmp_path / "a.docx", paragraph("Cats"))
+    with zipfile.ZipFile(usual) as archive:
+        parts = {name.replace("document.", "my text."): archive.read(name) for name in archive.namelist()}
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    relations = "<Relationships>{}</Relationships>".format
+    whole = relations(f'<Relationship Id="r1" Type="{kind}/officeDocument" Target="word/my%20text.xml"/>')
+    of_body = relations(f'<Relationship Id="r1" Type="{kind}/aFChunk" Target="part.html"/>')
+    named = {"_rels/.rels": whole, "word/_rels/my text.xml.rels": of_body, "word/part.html": "<p>more</p>"}
+    document = parsed(zipped(tmp_path / "b.docx", {**parts, **named}), "docx")
+    assert document.text == "Cats"
+    assert document.notes == {"files inserted into a document (altChunk), left out": 1}
 
 
 def test_parts_that_relations_name_wrongly_have_their_usual_names(tmp_path: Path) -> None:

@@ -64,6 +64,14 @@ def test_settings_that_change_the_texts_of_a_cross_encoder_are_not_lost(tmp_path
     assert not (tmp_path / "new").exists()
 
 
+def test_the_modules_file_is_carried_under_its_name_of_today(tmp_path: Path) -> None:
+    folder = pickled(save_cross_encoder(tmp_path / "published"))
+    (folder / "sentence_roberta_config.json").write_text('{"max_seq_length": 20}')
+    longrank.convert(folder, tmp_path / "new")
+    assert json.loads((tmp_path / "new" / "sentence_bert_config.json").read_text()) == {"max_seq_length": 20}
+    assert not (tmp_path / "new" / "sentence_roberta_config.json").exists()
+
+
 def test_modules_that_are_not_converted_are_named(tmp_path: Path) -> None:
     folder = pickled(save_masked_language_model(tmp_path / "published"))
     places = {"": "models.Transformer", "1_SpladePooling": "sparse_encoder.models.SpladePooling"}

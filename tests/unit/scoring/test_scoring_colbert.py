@@ -91,6 +91,23 @@ def test_the_limit_of_all_texts_is_that_of_a_task_without_a_length(
     assert np.abs(scores(one) - peer(folder)).max() < 2e-5
 
 
+@pytest.mark.parametrize("expansion", [{"strategy": "min", "length": 9}, None])
+def test_texts_of_a_model_without_lengths_are_read_up_to_the_encoders_limit(
+    expansion: dict[str, Any] | None, tmp_path: Path
+) -> None:
+    folder = save_colbert(tmp_path / "model", "MultiVector", query_expansion=expansion, document_length=None)
+    path = folder / "sentence_bert_config.json"
+    values = {name: value for name, value in json.loads(path.read_text()).items() if not name.endswith("_length")}
+    path.write_text(json.dumps(values))
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": 40}))
+    texts, queries = [*TEXTS, "king river " * 50], [*QUERIES, "moon fox " * 25]
+    one, model = scorer(folder), pytest.importorskip("sentence_transformers").MultiVectorEncoder(str(folder))
+    assert (one.max_tokens, one.max_query_tokens) == (40, 40)
+    expected = model.similarity(model.encode_query(queries), model.encode_document(texts)).cpu().numpy()
+    assert np.abs(scores(one, queries, texts) - expected).max() < 2e-5
+
+
 def test_how_far_queries_are_filled_up_is_a_part_of_the_identity(tmp_path: Path) -> None:
     folder = save_colbert(tmp_path / "model", "MultiVector", query_expansion={"strategy": "min", "length": 9})
     usual, filled = scorer(folder), scorer(folder, max_query_tokens=48)

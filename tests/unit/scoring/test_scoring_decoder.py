@@ -151,6 +151,7 @@ def test_words_other_than_those_in_the_files_of_sentence_transformers_are_chosen
             scorer(folder, score=score)
         scorer(folder, positive="yes", negative="no", score=score, notes=notes)
         assert any("others were chosen" in line for line in notes.lines()) == said
+        assert any("the model's files have no prompt" in line for line in notes.lines())
 
 
 def test_a_score_and_a_prompt_in_the_files_of_sentence_transformers_are_to_be_set_by_options(tmp_path: Path) -> None:

@@ -37,7 +37,10 @@ def read_docx(path: str) -> Iterator[Parsed]:
             for paragraph in _paragraphs(container.xml(name)):
                 writer.add(_text(paragraph), levels.get(_style(paragraph), 0))
         values = core_values(container, "docProps/core.xml")
-        yield writer.parsed(values.pop("title", ""), values)
+        parsed = writer.parsed(values.pop("title", ""), values)
+        inserted = sum(relation.kind == "aFChunk" for relation in others)
+        parsed.notes = {"files inserted into a document (altChunk), left out": inserted}
+        yield parsed
 
 
 def _levels(container: Container, styles: str) -> dict[str, int]:

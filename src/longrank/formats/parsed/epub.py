@@ -42,7 +42,9 @@ def read_epub(path: str) -> Iterator[Parsed]:
             (attribute(e, "full-path") for e in container.xml(_CONTAINER).iter() if local(e) == "rootfile"), ""
         )
         writer, encrypted, notes = TextWriter(), _encrypted(container), Counter[str]()
-        for name, kind in _spine(container, package).items():
+        chapters, nameless = _spine(container, package)
+        notes["e-book chapters that the list of files does not name, left out"] = nameless
+        for name, kind in chapters.items():
             if kind not in _PAGES:
                 notes["e-book chapters of other formats than HTML, left out"] += 1
                 continue
@@ -54,7 +56,7 @@ def read_epub(path: str) -> Iterator[Parsed]:
             add_html(markup, writer)
         values = core_values(container, package)
         parsed = writer.parsed(values.pop("title", ""), values)
-        parsed.notes = dict(notes)
+        parsed.notes = dict(+notes)
         yield parsed
 
 
@@ -85,13 +87,13 @@ def _declared(raw: bytes) -> str:
     return "cp1252" if name in _WINDOWS else name
 
 
-def _spine(container: Container, package: str) -> dict[str, str]:
-    """Return the parts of the chapters in reading order, and their media types."""
+def _spine(container: Container, package: str) -> tuple[dict[str, str], int]:
+    """Return the parts of the chapters in reading order with their media types, and the number of unknown chapters."""
     root, folder = container.xml(package), posixpath.dirname(package)
     items = {attribute(e, "id"): e for e in root.iter() if local(e) == "item"}
+    chapters = [items.get(attribute(e, "idref")) for e in root.iter() if local(e) == "itemref"]
     kinds: dict[str, str] = {}
-    for reference in (attribute(e, "idref") for e in root.iter() if local(e) == "itemref"):
-        if (item := items.get(reference)) is not None:
-            name = posixpath.normpath(posixpath.join(folder, unquote(attribute(item, "href"))))
-            kinds.setdefault(name, attribute(item, "media-type"))
-    return kinds
+    for item in (item for item in chapters if item is not None):
+        name = posixpath.normpath(posixpath.join(folder, unquote(attribute(item, "href"))))
+        kinds.setdefault(name, attribute(item, "media-type"))
+    return kinds, chapters.count(None)

@@ -25,6 +25,7 @@ _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 _DAMAGE = (InvalidBase64LengthDefect, InvalidBase64CharactersDefect)
 _HEADER = re.compile(rb"[!-9;-~]+:|>From ")
 _WINDOWS = ("cp1252", "latin-1")  # what Latin-1 means in browsers and mail programs; five bytes are Latin-1 alone
+_OF_WINDOWS = {code: text for code in range(0x80, 0xA0) if (text := bytes([code]).decode("cp1252", "ignore"))}
 _VALUES = {"from": "author", "to": "to", "date": "date"}
 
 
@@ -107,8 +108,10 @@ def _texts(part: EmailMessage) -> tuple[list[EmailMessage], int]:
     """Return the parts of a message that are read, in order, and the number of its other parts.
 
     Of alternatives, the plain text is read if it has words, else the first that has. Mailing lists and gateways put
-    texts of their own before and after the message.
+    texts of their own before and after the message. A multipart that nothing divides is text.
     """
+    if part.get_content_maintype() == "multipart" and isinstance(part.get_payload(), str):
+        return [part], 0
     if part.get_content_maintype() == "multipart":
         found = [_texts(each) for each in part.iter_parts() if isinstance(each, EmailMessage)]
         if part.get_content_subtype() == "alternative":
@@ -124,7 +127,7 @@ def _texts(part: EmailMessage) -> tuple[list[EmailMessage], int]:
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    return " ".join(str(message.get(name, "")).split())
+    return " ".join(str(message.get(name, "")).translate(_OF_WINDOWS).split())
 
 
 def _content(part: EmailMessage) -> tuple[str, bool]:

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 from longrank.formats.parsed import Unreadable
 from longrank.formats.parsed.language_codes import language_fields
@@ -137,6 +138,7 @@ def relations(container: Container, name: str) -> list[Relation]:
             target = attribute(element, "Target")
             joined = target.lstrip("/") if target.startswith("/") else posixpath.join(folder, target)
             kind, part = posixpath.basename(attribute(element, "Type")), posixpath.normpath(joined)
+            part = part if part in container else unquote(part)
             if attribute(element, "TargetMode") != "External" and part in container:
                 found.append(Relation(attribute(element, "Id"), kind, part))
     return found

@@ -10,6 +10,7 @@ from longrank.networks.checks import modules_of
 from longrank.networks.conversion.reading import read_tensors
 from longrank.networks.conversion.sources import Source, weights_in
 from longrank.networks.model_files import module_folders
+from longrank.networks.module_settings import own_settings
 from longrank.networks.weights_file import save_weights
 from longrank.small_files import CONFIG, read_small
 from longrank.types import Notes
@@ -23,7 +24,7 @@ _CARRIED = {
 
 def carried_files(source: Source) -> list[Path]:
     """Return the files that `carry_modules` reads; a module's weights are among them."""
-    folder, files = carried_from(source), _settings_of(source)
+    folder, files = carried_from(source), [path for _, path in _settings_of(source)]
     if folder is not None:
         files.append(folder / "modules.json")
         for place in _module_places(folder, _carried_network(source)):
@@ -72,8 +73,8 @@ def carry_modules(source: Source, head: str, output: Path, notes: Notes) -> None
         InputError: modules.json is damaged or names a folder outside the model, or weights of a module are damaged.
     """
     network, folder = _carried_network(source), carried_from(source)
-    for path in _settings_of(source):
-        shutil.copyfile(path, output / path.name)
+    for name, path in _settings_of(source):
+        shutil.copyfile(path, output / name)
     if folder is None:
         if network != source.weights[0].parent and (network / "modules.json").is_file():
             notes.say("the network alone is converted: the modules of its base model stay behind")
@@ -93,15 +94,15 @@ def carry_modules(source: Source, head: str, output: Path, notes: Notes) -> None
     (output / "modules.json").write_text(json.dumps(entries, indent=2), encoding="utf-8")
 
 
-def _settings_of(source: Source) -> list[Path]:
-    """Return the files of prompts and lengths; those of an adapter's own folder come last and replace its base's."""
+def _settings_of(source: Source) -> list[tuple[str, Path]]:
+    """Return the files of prompts and lengths under their names of today; an adapter's own come after its base's."""
     network, own = _carried_network(source), source.weights[0].parent
     if not source.base and network != own:
         return []  # a configuration of another model
-    names = ("config_sentence_transformers.json", "sentence_bert_config.json")
+    top, module = "config_sentence_transformers.json", "sentence_bert_config.json"
     folders = dict.fromkeys(((carried_from(source) or network, network), (own, own)))
-    files = (folder / name for pair in folders for folder, name in zip(pair, names, strict=True))
-    return [path for path in files if path.is_file()]
+    files = (pair for model, place in folders for pair in ((top, model / top), (module, own_settings(place)[0])))
+    return [(name, path) for name, path in files if path.is_file()]
 
 
 def _settings_in(place: Path) -> list[Path]:

@@ -133,8 +133,10 @@ async function give(grade, number = at) {
 }
 
 async function undo() {
-  const last = isSending() ? null : undone.pop();
-  if (last && (await keep(last.number, last.before))) draw(last.number);
+  const last = isSending() ? null : undone.at(-1);
+  if (!last || !(await keep(last.number, last.before))) return;
+  undone = undone.filter((item) => item !== last);
+  draw(last.number);
 }
 
 /** Keep a grade; returns false if it failed, or another pool is shown by now. */

@@ -144,7 +144,7 @@ function rankingOf({ request_id, took_ms, facets, ...answer }, state) {
 
 function noResults({ filter }) {
   const which = filter ? "No document that matches the filter" : "No document";
-  return nothing("Nothing found.", `${which} shares a term with the query.`);
+  return nothing("Nothing found.", `${which} was found for the query.`);
 }
 
 function exampleLink(query) {
