@@ -75,6 +75,16 @@ def test_a_shared_index_is_the_state_that_was_opened_while_its_segments_are_ther
         shared.open()
 
 
+def test_a_pickled_index_is_its_state(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(index.path.parent)
+    pickled = pickle.dumps(Index(index.path.name))
+    assert len(pickled) < 2_000
+    add(index)
+    monkeypatch.chdir(tmp_path)
+    opened = pickle.loads(pickled)
+    assert (opened.digest, list(opened)) == (index.digest, list(index))
+
+
 def test_a_copy_of_another_state_is_refused_where_the_folder_is_absent(index: Index, tmp_path: Path) -> None:
     other = Index.build(OTHERS, tmp_path / "copy")
     shared = SharedIndex.of(index)._replace(place=other.path, path=tmp_path / "absent")
