@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 KINDS = ("true or false", "numbers", "text", "objects")
 """Kinds of values, in the order of a column."""
-OBJECT = 3
-"""Place of objects in `KINDS`."""
+TEXT, OBJECT = 2, 3
+"""Places of text and objects in `KINDS`."""
 
 
 class Scalar(NamedTuple):
@@ -29,7 +29,7 @@ def scalar(value: Any) -> Scalar:
     if isinstance(value, int | float):
         return Scalar(1, value)
     if isinstance(value, str):
-        return Scalar(2, value)
+        return Scalar(TEXT, value)
     return Scalar(OBJECT, 0)
 
 

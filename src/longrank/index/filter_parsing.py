@@ -10,6 +10,7 @@ from typing import Any
 
 from longrank.config import suggestion
 from longrank.errors import InputError
+from longrank.formats.metadata import json_value
 from longrank.formats.strict_json import Fault, explained, parse
 from longrank.index.columns import Scalar, scalar
 from longrank.index.filters import RANGES, AnyValue, Empty, Every, Exists, Filter, Not, Some
@@ -52,19 +53,22 @@ def parse_json(text: str, place: str = "--filter") -> Filter:
 
 _WHERE = re.compile(r"\s*(?P<field>[^<>=!]+?)\s*(?P<sign>>=|<=|!=|==|=|>|<|\sin\s)\s*(?P<value>.*?)\s*", re.DOTALL)
 _ITEM = re.compile(r',\s*("(?:[^"\\]|\\.)*"(?=\s*(?:,|\Z))|[^,]*)', re.DOTALL)
+_OF_OTHERS = ("<", ">", "=", "[", "(", "{", "'", "`")
+"""Beginnings of values in other notations, such as SQL's; a text that begins so is written as JSON."""
 _SIGNS = {"=": "$eq", "==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte", "in": "$in"}
 
 
 def parse_where(text: str) -> Filter:
     """Parse one condition: a field, a sign (= != > >= < <= in) and a value; ``in`` takes values between commas.
 
-    A value that is a JSON number, true, false or a quoted text is one; any other value is text.
+    A value that is a JSON number, true, false or a quoted text is one; any other value is text, unless it begins with
+    a sign that other notations put there: ``<>``, ``'en'``, ``[en, de]``.
 
     >>> parse_where("year>=2020")
     AnyValue(field='year', operator='$gte', values=(Scalar(kind=1, value=2020),), place="--where 'year>=2020'")
 
     Raises:
-        InputError: another shape.
+        InputError: another shape, or a value of another notation.
     """
     field, operator, value = _where(text)
     return _Parser().condition(field, operator, value, f"--where '{text}'", 0)
@@ -101,8 +105,15 @@ def _value(text: str) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return text
-    return value if isinstance(value, str | bool | int | float) and not _infinite(value) else text
+        value = None
+    if isinstance(value, str | bool | int | float) and not _infinite(value):
+        return value
+    if text.startswith(_OF_OTHERS):
+        fix = """'lang in en,de', 'lang != en' or, if the value begins so, 'lang = "[en]"'"""
+        raise InputError(
+            "--where takes values without brackets, and texts plain or in double quotes", got=text, fix=fix
+        )
+    return text
 
 
 def parsed_filter(filter: object = None, where: Sequence[str] = ()) -> Filter | None:
@@ -202,6 +213,9 @@ class _Parser:
 
     @staticmethod
     def _list(value: object, place: str) -> tuple[Scalar, ...]:
+        if isinstance(value, set | frozenset):
+            value = list(value)
+        value = getattr(value, "tolist", lambda: value)()  # of NumPy and pandas
         if not isinstance(value, list | tuple) or not value:
             raise InputError(f"{place} takes a list of values", got=value)
         if len(value) > MAX_VALUES:
@@ -220,6 +234,7 @@ def _joined(parts: list[Filter]) -> Filter:
 
 
 def _scalar(value: object, place: str) -> Scalar:
+    value = json_value(value)  # also dates and numbers of NumPy, as in documents
     if not isinstance(value, str | bool | int | float) or _infinite(value):
         fix = '{"$exists": false} finds missing fields' if value is None else None
         raise InputError(f"{place} takes a number, a text, true or false", got=str(value), fix=fix)

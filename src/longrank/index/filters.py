@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import reduce
@@ -17,11 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError
-from longrank.index.columns import KINDS, Column, Scalar
+from longrank.index.columns import KINDS, TEXT, Column, Scalar
 
 Mask = NDArray[np.bool_]
 
 RANGES = ("$gt", "$gte", "$lt", "$lte")
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_LAST = chr(0x10FFFF)
 
 
 class Columns(Protocol):
@@ -70,21 +74,33 @@ class AnyValue(Filter):
             raise InputError(f"{self.place}: {error.what}", got=error.got, fix=error.fix) from None
         for value in self.values:
             self._check(value, column.kinds)
-        return column.having([self._places(column, value) for value in self.values])
+        return column.having([places for value in self.values for places in self._places(column, value)])
 
-    def _places(self, column: Column, value: Scalar) -> slice:
+    def _places(self, column: Column, value: Scalar) -> list[slice]:
+        """Return the places of a value in a column; a date means all times of the day, after a blank or T."""
+        times = [_times(value, before) for before in " T"] if _is_day(value) else []
         if self.operator == "$in":
-            return column.between(value, value, with_low=True, with_high=True)
-        below = self.operator in ("$lt", "$lte")
-        low, high = (None, value) if below else (value, None)
-        return column.between(low, high, with_low=self.operator != "$gt", with_high=self.operator == "$lte")
+            return [column.between(*ends, with_low=True, with_high=True) for ends in ((value, value), *times)]
+        if times and self.operator in ("$gt", "$lte"):
+            value = times[-1][1]
+        low, high = (None, value) if self.operator in ("$lt", "$lte") else (value, None)
+        return [column.between(low, high, with_low=self.operator != "$gt", with_high=self.operator == "$lte")]
 
     def _check(self, value: Scalar, kinds: set[int]) -> None:
         if kinds and value.kind not in kinds:
             held = " and ".join(KINDS[kind] for kind in sorted(kinds))
             fix = f"the field holds {held}"
-            fix += ', e.g. "2020"' if 2 in kinds and value.kind == 1 else ""
+            fix += ', e.g. "2020"' if TEXT in kinds and value.kind == 1 else ""
             raise InputError(f"{self.place}: no document has such a value", got=value.value, fix=fix)
+
+
+def _is_day(value: Scalar) -> bool:
+    return value.kind == TEXT and _DAY.fullmatch(value.value) is not None
+
+
+def _times(day: Scalar, before: str) -> tuple[Scalar, Scalar]:
+    """Return the first and the last text that can be a time of a day."""
+    return Scalar(TEXT, day.value + before), Scalar(TEXT, day.value + before + _LAST)
 
 
 @dataclass(frozen=True)

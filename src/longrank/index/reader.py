@@ -294,8 +294,12 @@ class Index(Changeable):
         number = self.number(doc_id)
         return {} if self.stored is None else self.stored.of(number)
 
-    def mask(self, filter: Filter) -> NDArray[np.bool_]:
+    def mask(self, filter: Filter, notes: Notes | None = None) -> NDArray[np.bool_]:
         """Return bool[D], True for the documents that match a filter; not to be changed.
+
+        Args:
+            filter: the filter.
+            notes: says if no document matches, or every one: then a value is often misspelt.
 
         Raises:
             InputError: a field that no document has, or values of another type than the documents'.
@@ -303,7 +307,10 @@ class Index(Changeable):
         if self.stored is None:
             fix = "no document has other fields than title and text, or an earlier version built it; build it again"
             raise InputError("the index holds no metadata", path=self.place, fix=fix)
-        return self.stored.mask(filter)
+        mask = self.stored.mask(filter)
+        if notes is not None and (mask.all() or not mask.any()):
+            notes.say(f"{'every' if mask.any() else 'no'} document matches the filter")
+        return mask
 
     def doc_id(self, number: int) -> str:
         """Return the id of the document with this number."""

@@ -125,15 +125,17 @@ def open_pipeline(
     return Pipeline(settings, index, retriever, scorer, aggregator)
 
 
-def filtered(pipeline: Pipeline, filter: Filter | None) -> Pipeline:
+def filtered(pipeline: Pipeline, filter: Filter | None, notes: Notes | None = None) -> Pipeline:
     """Return a pipeline whose first stage searches the documents that match a filter; None: all.
+
+    `notes` takes the remarks of `Index.mask`.
 
     Raises:
         InputError: as `Index.mask`, or a first stage that takes no filter.
     """
     if filter is None:
         return pipeline
-    return replace(pipeline, retriever=masked(pipeline.retriever, pipeline.index.mask(filter)))
+    return replace(pipeline, retriever=masked(pipeline.retriever, pipeline.index.mask(filter, notes)))
 
 
 def noting(pipeline: Pipeline, notes: Notes) -> Pipeline:

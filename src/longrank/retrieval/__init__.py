@@ -74,7 +74,7 @@ def open_retriever(
         engine, _, path = str(source).partition(":")
         return lookup(ENGINES, engine, "engine")(path, stage, notes=notes)
     index = Index.open(source)
-    mask = None if filter is None else index.mask(filter)
+    mask = None if filter is None else index.mask(filter, notes)
     retriever = make_retriever(index, stage, notes=notes)
     return retriever if mask is None else retriever.within(mask)
 

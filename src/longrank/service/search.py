@@ -127,7 +127,9 @@ async def search_index(
         await asyncio.to_thread(note_cut_queries, bound, [topic], own)
     restricted, counts = bound, Facets()
     if served.pipeline is not None and selection != NO_SELECTION:
-        restricted, counts = await service.scheduler.run(lambda: _selected(bound, topic, selection), deadline=deadline)
+        restricted, counts = await service.scheduler.run(
+            lambda: _selected(bound, topic, selection, own), deadline=deadline
+        )
     answer = await _found(service, served, restricted, topic, k=k, passages=passages, deadline=deadline, by=by)
     show = selection.show if served.pipeline is not None else shown_fields(bound.index, selection.show, Notes())
     results = await asyncio.to_thread(with_metadata, answer.results, bound.index, show)
@@ -135,11 +137,11 @@ async def search_index(
     return replace(answer, results=results, warnings=warnings, facets=counts, seconds=seconds, index=bound.index)
 
 
-def _selected(bound: Pipeline, query: Query, selection: Selection) -> tuple[Pipeline, Facets]:
+def _selected(bound: Pipeline, query: Query, selection: Selection, notes: Notes) -> tuple[Pipeline, Facets]:
     """Return the pipeline restricted by the filter, and the facets."""
     filter = None if selection.filter is None else parse_filter(selection.filter, "/filter")
     check_fields(bound.index, selection.show)
-    return filtered(bound, filter), facets(bound.index, query, selection.facets, filter)
+    return filtered(bound, filter, notes), facets(bound.index, query, selection.facets, filter)
 
 
 async def _found(

@@ -100,7 +100,7 @@ def search(
     else:
         opened = open_pipeline(index, pipeline, assignments=assignments, **options)
         check_fields(opened.index, show or ())
-    bound = filtered(opened, condition)
+    bound = filtered(opened, condition, notes)
     (topic,) = in_language([Query("q", readable(query))], lang, opened.index.options, notes)
     if isinstance(pipeline, Pipeline):
         bound = noting(bound, notes)

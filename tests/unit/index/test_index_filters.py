@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import longrank
 from longrank.errors import InputError
 from longrank.index import Index, filter_parsing
 from longrank.index.filter_parsing import filter_json, parse_filter, parse_json, parse_where, parsed_filter
+from longrank.types import Notes
 
 BOOKS: list[dict[str, Any]] = [
     {"id": "a", "text": "x", "year": 2020, "lang": "en", "tags": ["x", "y"], "new": True},
@@ -149,6 +152,76 @@ def test_a_condition_is_a_filter(index: Index, where: str, filter: dict[str, Any
 )
 def test_a_comma_within_a_quoted_text_separates_no_values(where: str, values: list[Any]) -> None:
     assert filter_json(None, [where]) == {"name": {"$in": values}}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "lang<>en",
+        "year=>2020",
+        "lang != 'en'",
+        "lang in [en,de]",
+        'lang in ["en","de"]',
+        "lang in (en, de)",
+        "lang={a}",
+    ],
+)
+def test_a_value_of_another_notation_is_refused(where: str) -> None:
+    with pytest.raises(InputError, match=r"--where takes values without brackets.*'lang in en,de', 'lang != en' or"):
+        parse_where(where)
+
+
+def test_a_text_that_begins_with_a_bracket_is_quoted() -> None:
+    assert filter_json(None, ['lang in "[en]","<de"']) == {"lang": {"$in": ["[en]", "<de"]}}
+    assert filter_json(None, ['lang="(x)"']) == {"lang": {"$eq": "(x)"}}
+
+
+DAYS = ["2020-05-05", "2020-05-06T00:00:00", "2020-05-06T23:59:59.5", "2020-05-06 10:00", "2020-05-06", "2020-05-07"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        ("$lt", "a"),
+        ("$lte", "abcde"),
+        ("$gt", "f"),
+        ("$gte", "bcdef"),
+        ("$eq", "bcde"),
+        ("$ne", "afg"),
+        ("$in", "bcde"),
+    ],
+)
+def test_a_date_means_all_times_of_the_day(operator: str, expected: str) -> None:
+    documents = [{"id": "abcdef"[n], "text": "x", "day": day} for n, day in enumerate(DAYS)]
+    index = Index.build([*documents, {"id": "g", "text": "x"}])
+    value: Any = datetime.date(2020, 5, 6)
+    assert matching(index, {"day": {operator: [value] if operator == "$in" else value}}) == expected
+    assert matching(index, {"day": "2020-05-06T00:00:00"}) == "b"
+    assert matching(index, {"day": {"$gt": datetime.datetime(2020, 5, 6, 12)}}) == "cf"
+
+
+def test_values_of_numpy_and_sets_are_values(index: Index) -> None:
+    assert matching(index, {"year": np.int64(2020)}) == "a"
+    assert (
+        matching(index, {"lang": {"$in": {"de", "fr"}}}) == matching(index, {"lang": {"$in": np.array(["de"])}}) == "b"
+    )
+
+
+@pytest.mark.parametrize(
+    ("filter", "said"),
+    [
+        ({"lang": "no"}, ["no document matches the filter"]),
+        ({"lang": {"$ne": "no"}}, ["every document matches the filter"]),
+        ({"lang": "en"}, []),
+    ],
+)
+def test_a_filter_that_restricts_nothing_or_leaves_nothing_is_noted(
+    index: Index, filter: dict[str, Any], said: list[str]
+) -> None:
+    notes = Notes()
+    longrank.retrieve(index, ["x"], filter=filter, notes=notes)
+    assert [line for line in notes.lines() if "matches the filter" in line] == said
+    assert [line for line in longrank.search(index, "x", filter=filter).notes.lines() if "matches" in line] == said
 
 
 @pytest.mark.parametrize("where", ["", "year", "year>", ">=3", "year ~ 3"])

@@ -34,6 +34,8 @@ def server() -> Iterator[str]:
     with running() as url:
         with psycopg.connect(url, password=PASSWORD) as connection:
             connection.execute("CREATE TABLE pages (id int PRIMARY KEY, title text, body text, year int)")
+            connection.execute("CREATE TABLE votes (id int PRIMARY KEY, text text, score int)")
+            connection.execute("INSERT INTO votes VALUES (1, 'fog', 70), (2, 'fog and fog over the long harbour', -3)")
             connection.execute('CREATE TABLE "a""b; c" (id uuid, text text)')
             connection.execute("""INSERT INTO "a""b; c" VALUES ('00000000-0000-0000-0000-000000000007', 'odd name')""")
             connection.cursor().executemany("INSERT INTO pages VALUES (%s, %s, %s, %s)", ROWS)
@@ -97,6 +99,14 @@ def test_names_are_quoted_and_uuids_are_ids(store: Any) -> None:
     assert result.doc_id == "00000000-0000-0000-0000-000000000007"
     run = rerank(source, {"q": "odd"}, {"q": {result.doc_id: 1.0}}, pipeline="lexical")
     assert run["q"][0].score > 0
+
+
+def test_a_table_may_have_a_column_score(store: Any) -> None:
+    opened = open_store(store('table = "votes"\ntext = "text"\nmetadata = ["score"]\n'))
+    found = opened.search(Query("q", "fog"), 5, Notes())
+    assert {item.document.doc_id: item.document.metadata for item in found} == {"1": {"score": 70}, "2": {"score": -3}}
+    assert all(0 < item.score < 1 for item in found)
+    assert [document.metadata for document in opened.documents(["2"], Notes())] == [{"score": -3}]
 
 
 def test_a_query_of_the_user_gives_scores_metadata_and_documents(store: Any) -> None:

@@ -18,7 +18,7 @@ from longrank.formats.records import Record
 from longrank.formats.rows import records_of
 from longrank.retrieval.encoding import QueryEncoder
 from longrank.retrieval.stores.found import Found, documents_of, scored
-from longrank.retrieval.stores.postgres_settings import PostgresSettings, by_ids, search_of_table
+from longrank.retrieval.stores.postgres_settings import RANK, PostgresSettings, by_ids, search_of_table
 from longrank.retrieval.stores.settings import settings_of
 from longrank.types import Document, Notes, Query
 
@@ -66,7 +66,7 @@ class Postgres:
             values["vector"] = f"[{','.join(map(repr, self._encoder.vector(query, notes)))}]"
         statement = self._settings.sql or search_of_table(self._settings)
         rows = self._rows(statement, values, k)
-        return scored([_apart(record) for record in rows], self._address.place, notes)
+        return scored([self._apart(record) for record in rows], self._address.place, notes)
 
     def documents(self, doc_ids: Sequence[str], notes: Notes) -> list[Document]:
         """Return the documents with these ids. Raises as `Store.documents`, or `documents` is not set."""
@@ -75,7 +75,7 @@ class Postgres:
             fix = 'set documents = "SELECT id AS doc_id, ... WHERE id = ANY(%(ids)s)"'
             raise InputError("`sql` alone cannot give documents by their ids", path=self._path, fix=fix)
         rows = self._rows(settings.documents or by_ids(settings), {"ids": _array(doc_ids)}, None)
-        return documents_of((_apart(record)[0] for record in rows), self._address.place, notes)
+        return documents_of((self._apart(record)[0] for record in rows), self._address.place, notes)
 
     def _rows(self, statement: Any, values: dict[str, Any], k: int | None) -> list[Record]:
         with connected(self._address) as connection, self._refusals(), connection.cursor() as cursor:
@@ -86,6 +86,12 @@ class Postgres:
                 raise InputError("the query returns no rows", path=self._path, fix="write SELECT ...")
             rows = cursor.fetchall() if k is None else cursor.fetchmany(k)
             return list(records_of([column.name for column in cursor.description], rows, self._address.place))
+
+    def _apart(self, record: Record) -> tuple[Record, Any]:
+        """Return a record without the column of its score, and the score."""
+        values = dict(record.values)
+        score = values.pop(RANK if self._settings.sql is None else "score", None)
+        return record._replace(values=values), score
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
@@ -106,13 +112,6 @@ class Postgres:
         if error.sqlstate is None and self._settings.sql is not None:  # psycopg's own, of placeholders
             fix = "placeholders are %(query)s, %(k)s, %(vector)s and %(ids)s; write %% for a percent sign"
         return InputError(f"PostgreSQL refuses: {first_line(error)}", path=self._path, fix=fix)
-
-
-def _apart(record: Record) -> tuple[Record, Any]:
-    """Return a record without its column ``score``, and the score."""
-    values = dict(record.values)
-    score = values.pop("score", None)
-    return record._replace(values=values), score
 
 
 def _array(values: Sequence[str]) -> str:

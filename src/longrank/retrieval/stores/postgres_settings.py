@@ -59,16 +59,20 @@ _ANY = (
 """The words of the query, joined by OR; NULL, which finds nothing, if there is none."""
 
 _ALL = "websearch_to_tsquery({language}::regconfig, %(query)s)"
+
+RANK = "longrank_score"
+"""Column of `search_of_table` with the score: a table may have a column ``score`` of its own."""
+
 _SEARCH = (
     "WITH longrank AS (SELECT {words} AS words) "
-    "SELECT {columns}, ts_rank({vector}, longrank.words, 1) AS score FROM {table} AS t, longrank "
-    "WHERE {vector} @@ longrank.words ORDER BY score DESC, t.{id} LIMIT %(k)s"
+    "SELECT {columns}, ts_rank({vector}, longrank.words, 1) AS longrank_score FROM {table} AS t, longrank "
+    "WHERE {vector} @@ longrank.words ORDER BY longrank_score DESC, t.{id} LIMIT %(k)s"
 )
 _BY_IDS = "SELECT {columns} FROM {table} AS t WHERE t.{id} = ANY(%(ids)s)"
 
 
 def search_of_table(settings: PostgresSettings) -> Any:
-    """Return the full-text query of a table: parameters ``query`` and ``k``, columns as of `by_ids`, and ``score``."""
+    """Return the full-text query of a table: parameters ``query`` and ``k``, columns as of `by_ids`, and `RANK`."""
     return _composed(_SEARCH, settings)
 
 
