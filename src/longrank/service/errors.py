@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from longrank.errors import printable
 
@@ -24,22 +25,30 @@ class Refusal(Exception):
         code: short name of the reason, for programs: ``too_large``, ``overloaded``, ...
         message: sentence for people; text from the request is shown escaped.
         headers: more headers of the answer, such as ``Retry-After``.
+        fields: more fields of the answer.
     """
 
-    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        headers: Mapping[str, str] | None = None,
+        fields: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(message)
-        self.status, self.code, self.headers = status, code, dict(headers or {})
+        self.status, self.code, self.headers, self.fields = status, code, dict(headers or {}), dict(fields or {})
         self.message = printable(message[:_MAX_CHARACTERS])[:_MAX_CHARACTERS]
 
-    def __reduce__(self) -> tuple[type[Refusal], tuple[int, str, str, dict[str, str]]]:
-        return Refusal, (self.status, self.code, self.message, self.headers)
+    def __reduce__(self) -> tuple[type[Refusal], tuple[int, str, str, dict[str, str], dict[str, Any]]]:
+        return Refusal, (self.status, self.code, self.message, self.headers, self.fields)
 
     def answer(self, path: str, request_id: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
         """Return headers and body as the dialect of `path` has them; ours is {code, message, request_id}.
 
         Cohere's clients read ``message``, Jina's ``detail``, vLLM's and text-embeddings-inference's ``error``.
         """
-        value = {"code": self.code, "message": self.message, "request_id": request_id}
+        value = {**self.fields, "code": self.code, "message": self.message, "request_id": request_id}
         if path == "/rerank":
             value |= {"error": self.message, "error_type": self.code}
         if path == "/v1/rerank":

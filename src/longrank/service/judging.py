@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Literal
 
 from longrank.collections.queries import read_queries
 from longrank.errors import InputError
@@ -23,7 +24,7 @@ from longrank.text.words import readable
 from longrank.types import Notes, Query
 
 GRADES: Mapping[int, str] = {0: "not relevant", 1: "related", 2: "relevant", 3: "answers it fully"}
-"""Grades that clients give, with their meanings."""
+"""Grades that the page offers, with their meanings; a file may have others."""
 
 
 class Judging:
@@ -83,18 +84,19 @@ class Judging:
         return None if query_id is None else self._topics.get(query_id)  # another thread may have read the file again
 
     def grades(self, query_id: str) -> dict[str, int]:
-        """Return the grades of a query: doc_id -> grade; negative grades mean "not judged".
+        """Return the grades of a query: doc_id -> grade, negative grades ("not judged") among them.
 
         Grades that another program has written are among them, unless it has made the file wrong.
         """
         if stamp_of(self._path) != self._stamp:
             with self._one_writer, suppress(InputError):
                 self._read_again()
-        return {doc_id: grade for doc_id, grade in self._grades.get(query_id, {}).items() if grade >= 0}
+        return dict(self._grades.get(query_id, {}))
 
-    def judge(self, query_id: str, doc_id: str, grade: int | None) -> None:
+    def judge(self, query_id: str, doc_id: str, grade: int | None, was: int | Literal["any"] | None = "any") -> bool:
         """Keep a grade of a query's document; None: remove its grade.
 
+        Returns False, and changes nothing, if the document's grade is another than `was` by now (None: no grade).
         All other lines of the file stay as they are, also those that another program has written into it.
 
         Raises:
@@ -108,12 +110,15 @@ class Judging:
             written = False
             while not written:
                 text, stamp = self._newest()
+                mine = dict(self._grades.get(query_id, {}))
+                if was not in ("any", mine.get(doc_id)):
+                    return False
                 text = with_grade(text or "".join(qrels_lines(self._grades)), query_id, doc_id, grade)
                 written = _replaced(self._path, stamp, text.encode(errors="surrogateescape"))
-            mine = dict(self._grades.get(query_id, {}))
             mine.pop(doc_id, None)
             mine |= {} if grade is None else {doc_id: grade}
             self._grades, self._stamp = {**self._grades, query_id: mine}, stamp_of(self._path)
+        return True
 
     def _newest(self) -> tuple[str, Stamp | None]:
         """Return text and stamp of the file, after reading all its grades: another program may write meanwhile."""

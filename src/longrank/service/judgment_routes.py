@@ -9,9 +9,10 @@ from fastapi import APIRouter
 from fastapi import Query as InAddress
 from pydantic import Field
 
+from longrank.formats.trec import MAX_GRADE
 from longrank.service.dialects.common import NonEmpty, Strict
 from longrank.service.errors import Refusal, not_ready
-from longrank.service.judging import GRADES, Judging
+from longrank.service.judging import Judging
 from longrank.service.pooling import Pools
 from longrank.service.rankings import Rankings
 from longrank.service.replies import Judged, PoolReply, TopicsReply
@@ -20,6 +21,7 @@ from longrank.service.routes import REFUSALS, StrictRoute
 from longrank.types import Query
 
 _Id = Annotated[str, InAddress(max_length=2000, description="Id of a query.")]
+_Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
 
 
 class Judgment(Strict):
@@ -28,7 +30,10 @@ class Judgment(Strict):
     query: NonEmpty | None = Field(None, description="Text of the query; this or query_id.")
     query_id: NonEmpty | None = Field(None, description="Id of the query; this or query.")
     doc_id: NonEmpty
-    grade: Annotated[int, Field(ge=min(GRADES), le=max(GRADES))] | None
+    grade: _Grade | None
+    was: _Grade | None = Field(
+        None, description="Grade that is replaced, null: none. Refused with 409 if it is another. Left out: any."
+    )
 
 
 def judgment_routes(service: Service, judging: Judging, rankings: Rankings) -> APIRouter:
@@ -52,12 +57,19 @@ def judgment_routes(service: Service, judging: Judging, rankings: Rankings) -> A
         if service.engine.index is None or body.doc_id not in service.engine.index:
             raise Refusal(404, "not_found", "/doc_id: no such document in the index")
         query = await asyncio.to_thread(_query, service, judging, body)
-        await asyncio.to_thread(judging.judge, query.query_id, body.doc_id, body.grade)
-        return _judged(judging, query, allowed=True)
+        was = body.was if "was" in body.model_fields_set else "any"
+        kept = await asyncio.to_thread(judging.judge, query.query_id, body.doc_id, body.grade, was)
+        reply = _judged(judging, query, allowed=True)
+        if not kept:
+            now = reply.grades.get(body.doc_id, "none")
+            raise Refusal(
+                409, "graded", f"the grade in the file is {now} by now; it stays", fields={"grades": reply.grades}
+            )
+        return reply
 
     @routes.get("/topics", summary="Queries to judge, with the number of their grades")
     async def topics() -> TopicsReply:
-        rows = [{"n_judged": len(judging.grades(one.query_id)), **_named(one)} for one in judging.topics]
+        rows = [{"n_judged": _n_judged(judging, one), **_named(one)} for one in judging.topics]
         return TopicsReply.model_validate({"topics": rows})
 
     @routes.get("/pool", summary="Documents to judge for a topic, pooled from all pipelines, in blind order")
@@ -90,6 +102,11 @@ def _query(service: Service, judging: Judging, body: Judgment) -> Query:
     if found is None:
         raise Refusal(404, "not_found", "/query_id: no such topic")
     return found
+
+
+def _n_judged(judging: Judging, query: Query) -> int:
+    """Count the grades of a query; negative grades mean "not judged"."""
+    return sum(grade >= 0 for grade in judging.grades(query.query_id).values())
 
 
 def _judged(judging: Judging, query: Query | None, *, allowed: bool) -> Judged:

@@ -14,7 +14,7 @@ Relevance = Annotated[float, Field(ge=0, le=1)]
 
 
 class Problem(BaseModel):
-    """A refusal; `error` and `error_type` only on /rerank, `detail` only on /v1/rerank."""
+    """A refusal; `error` and `error_type` only on /rerank, `detail` only on /v1/rerank, `grades` only if /judgments answers 409."""
 
     code: str
     message: str
@@ -22,6 +22,7 @@ class Problem(BaseModel):
     error: str | None = None
     error_type: str | None = None
     detail: str | None = None
+    grades: dict[str, int] | None = None
 
 
 class ShownPassage(BaseModel):
@@ -241,7 +242,7 @@ class PooledPassage(BaseModel):
 
 
 class PooledDocument(BaseModel):
-    """A document to judge, with its grade; null: not judged."""
+    """A document to judge, with its grade; null: no grade; a negative grade means "not judged"."""
 
     doc_id: str
     title: str

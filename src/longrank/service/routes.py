@@ -40,7 +40,7 @@ _MEANINGS = {
     400: "not strict JSON, or a host name that is not allowed",
     401: "missing or wrong key",
     404: "no such index, document or page",
-    409: "documents that are in the index already, or another process is changing the index",
+    409: "documents that are in the index already, another process is changing the index, or another grade in the file",
     408: "the body took too long",
     413: "too large",
     415: "not application/json, or compressed",

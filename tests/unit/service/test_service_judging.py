@@ -55,7 +55,7 @@ def asked(plain: Service, judging: Judging | None, *requests: tuple[Any, ...]) -
     return answers(opened(plain.engine, plain.settings, judging), talk)  # type: ignore[no-any-return]
 
 
-def grade(doc_id: str, value: int | None, **query: str) -> tuple[str, str, dict[str, Any]]:
+def grade(doc_id: str, value: int | None, **query: Any) -> tuple[str, str, dict[str, Any]]:
     return "POST", "/judgments", {"doc_id": doc_id, "grade": value, **(query or {"query": "fox"})}
 
 
@@ -74,6 +74,62 @@ def test_a_grade_is_replaced_and_removed(plain: Service, judging: Judging, files
     assert files[0].read_text() == "1 0 d 1\n"
     (reply,) = asked(plain, judging, grade("d", None))
     assert (reply.json["grades"], files[0].read_text()) == ({}, "")
+
+
+def test_a_grade_that_another_client_has_changed_is_refused_with_the_grades_of_the_file(
+    plain: Service, judging: Judging, files: tuple[Path, Path]
+) -> None:
+    first, again, other, removed, back = asked(
+        plain,
+        judging,
+        grade("d", 3, query="fox", was=None),
+        grade("d", 1, query="fox", was=None),
+        grade("d", 1, query_id="1", was=0),
+        grade("d", None, query="fox", was=1),
+        grade("d", 2, query="fox", was=3),
+    )
+    assert (first.status, back.status) == (200, 200)
+    for reply in (again, other, removed):
+        assert (reply.status, reply.json["code"], reply.json["grades"]) == (409, "graded", {"d": 3})
+        assert reply.json["message"] == "the grade in the file is 3 by now; it stays"
+    assert files[0].read_text() == "1 0 d 2\n"
+    asked(plain, judging, grade("d", None))
+    (gone,) = asked(plain, judging, grade("d", 1, query="fox", was=2))
+    assert (gone.status, gone.json["grades"]) == (409, {})
+    assert gone.json["message"] == "the grade in the file is none by now; it stays"
+
+
+def test_a_grade_that_another_program_has_written_is_refused_too(
+    plain: Service, judging: Judging, files: tuple[Path, Path]
+) -> None:
+    asked(plain, judging, grade("d", 3))
+    files[0].write_text("1 0 d 0\n")
+    (reply,) = asked(plain, judging, grade("d", None, query="fox", was=3))
+    assert (reply.status, reply.json["grades"], files[0].read_text()) == (409, {"d": 0}, "1 0 d 0\n")
+
+
+def test_the_grades_of_a_file_s_own_scale_are_shown_replaced_and_brought_back(
+    plain: Service, files: tuple[Path, Path]
+) -> None:
+    rows = "1 Q0 f 4\n1 Q0 d -2\n"
+    files[0].write_text(rows)
+    with opened_judging(files[0], str(files[1]), notes=Notes()) as judging:
+        shown, pool, topics, _, _, back, _ = asked(
+            plain,
+            judging,
+            ("GET", "/judgments?query=fox"),
+            ("GET", "/pool?query_id=1"),
+            ("GET", "/topics"),
+            grade("d", 2, query="fox", was=-2),
+            grade("f", 1, query="fox", was=4),
+            grade("d", -2, query="fox", was=2),
+            grade("f", 4, query="fox", was=1),
+        )
+    assert shown.json["grades"] == {"f": 4, "d": -2}
+    assert {one["doc_id"]: one["grade"] for one in pool.json["documents"]} == {"f": 4, "d": -2}
+    assert [one["n_judged"] for one in topics.json["topics"]] == [1, 0]
+    assert back.json["grades"] == {"f": 1, "d": -2}
+    assert files[0].read_text() == rows
 
 
 def test_judging_goes_on_where_it_ended(plain: Service, files: tuple[Path, Path]) -> None:
@@ -208,7 +264,8 @@ def test_the_order_of_a_pool_is_drawn_by_the_seed_alone(plain: Service, files: t
     ("request_", "status", "message"),
     [
         (grade("none", 1), 404, "/doc_id: no such document in the index"),
-        (grade("d", 4), 422, "/grade: "),
+        (grade("d", 128), 422, "/grade: "),
+        (grade("d", 1, query="fox", was=True), 422, "/was: "),
         (grade("d", 1, query="rain"), 422, "only the queries of the topics file can be judged"),
         (grade("d", 1, query_id="9"), 404, "/query_id: no such topic"),
         (grade("d", 1, query_id="1", query="fox"), 422, "send either query or query_id"),
@@ -270,7 +327,7 @@ def test_rows_that_are_not_grades_of_the_page_stay_as_they_are(judging: Judging,
     files[0].write_bytes(rows.encode())
     judging.judge("2", "d", 2)
     assert files[0].read_bytes().decode() == f"{rows}\n2 0 d 2\n"
-    assert judging.grades("1") == {"d": 1}  # negative grades mean "not judged"
+    assert judging.grades("1") == {"d": 1, "spam": -2, "\u00e9\u2028x": -1}
     judging.judge("1", "d", 3)
     judging.judge("2", "d", None)
     assert files[0].read_bytes().decode() == rows.replace("d 1", "d 3") + "\n"
