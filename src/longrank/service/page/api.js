@@ -6,10 +6,13 @@ import { read, written } from "./json.js";
 const KEY = "longrank-key";
 
 export class ServerError extends Error {
-  /** status: HTTP status, 0 without an answer; code: the server's short name of the reason. */
-  constructor(status, code, message, { requestId = "", retryAfter = null } = {}) {
+  /**
+   * status: HTTP status, 0 without an answer; code: the server's short name of the reason.
+   * grades: the newest grades, if a grade is refused because of them.
+   */
+  constructor(status, code, message, { requestId = "", retryAfter = null, grades = null } = {}) {
     super(message);
-    Object.assign(this, { status, code, requestId, retryAfter });
+    Object.assign(this, { status, code, requestId, retryAfter, grades });
   }
 }
 
@@ -37,6 +40,7 @@ export async function ask(path, body, signal) {
   throw new ServerError(response.status, answer?.code ?? "unknown", answer?.message ?? response.statusText, {
     requestId: answer?.request_id ?? response.headers.get("X-Request-Id") ?? "",
     retryAfter: Number(response.headers.get("Retry-After")) || null,
+    grades: answer?.grades ?? null,
   });
 }
 

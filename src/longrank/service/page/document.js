@@ -20,15 +20,19 @@ import { walkBar } from "./walk.js";
 const EXCERPT = 220; // characters per best passage, about
 let bar = null; // bar of the shown document, if it has scores
 
-/** Show the document of `load()`, see fromSearch; at: start of the passage to show, in code points; null: the best. */
-export async function showDocument(load, at) {
+/**
+ * Show the document of `load()`, see fromSearch; at: start of the passage to show, in code points; null: the best.
+ * isOld() tells whether another view, or another document, is shown by now.
+ */
+export async function showDocument(load, at, isOld) {
   const view = byId("view-document");
   bar = null;
   view.replaceChildren(waiting("Opening …"));
   try {
-    draw(view, await load(), at);
+    const shown = await load();
+    if (!isOld()) draw(view, shown, at);
   } catch (error) {
-    view.replaceChildren(problem(error, () => showDocument(load, at)));
+    if (!isOld()) view.replaceChildren(problem(error, () => showDocument(load, at, isOld)));
   }
 }
 

@@ -1,11 +1,10 @@
 // Grades of documents: buttons with keys, and the server's qrels file behind them.
 
-import { announce, byId, h, isModified } from "./dom.js";
+import { announce, byId, h, isModified, showAt } from "./dom.js";
 import { ask } from "./api.js";
-import { problem } from "./problem.js";
+import { Grading, clear, isSending, nAnswered, refuse } from "./grading.js";
 
 let levels = []; // [{grade, meaning}]; empty: the server takes no judgments
-const undone = []; // [{query, doc, before}] of this visit, the last one last
 
 /** Take the grades of the server's /info; returns false if it takes no judgments. */
 export function openJudging(info) {
@@ -14,99 +13,105 @@ export function openJudging(info) {
   return levels.length > 0;
 }
 
-let sending = false; // until the server has the last grade, no other is taken: it would be for a document not yet shown
-
-/** Tell whether a grade is being sent: neither a grade nor an undo is taken then. */
-export const isSending = () => sending;
+const isField = (element) => element.matches("input, textarea, select");
 
 /** Return the grade of a pressed key; null: the key is no grade, or belongs to a field, or a grade is being sent. */
 export function gradeOf(event) {
-  if (isModified(event) || event.target.matches("input, textarea, select")) return null;
-  return sending ? null : levels.find(({ grade }) => String(grade) === event.key)?.grade ?? null;
-}
-
-/** Keep a grade of a document; null removes it. query: {query} or {query_id}. Returns the query's grades. */
-export async function judge(query, doc, grade) {
-  sending = true;
-  try {
-    return (await ask("judgments", { ...query, doc_id: doc, grade })).grades;
-  } finally {
-    sending = false;
-  }
+  if (isModified(event) || isField(event.target)) return null;
+  return isSending() ? null : levels.find(({ grade }) => String(grade) === event.key)?.grade ?? null;
 }
 
 /** Make the buttons of a document's grades; choose(grade) is called with the grade, null if it is pressed again. */
 export function gradeButtons(chosen, choose) {
-  const button = ({ grade, meaning }) => h("button", {
-    type: "button", "data-grade": grade, "aria-keyshortcuts": grade, "aria-pressed": String(grade === chosen),
-    click: () => sending || choose(grade === chosen ? null : grade),
-  }, h("kbd", {}, String(grade)), ` ${meaning}`);
-  return h("div", { class: "grades", role: "group", "aria-label": "Grade" }, levels.map(button));
+  const button = (grade, content, key = null) => h("button", {
+    type: "button", "data-grade": grade, "aria-keyshortcuts": key, "aria-pressed": String(grade === chosen),
+    click: () => isSending() || choose(grade === chosen ? null : grade),
+  }, content);
+  const known = levels.map(({ grade, meaning }) => button(grade, [h("kbd", {}, String(grade)), ` ${meaning}`], grade));
+  const isOther = chosen !== null && !levels.some(({ grade }) => grade === chosen);
+  return h("div", { class: "grades", role: "group", "aria-label": "Grade" },
+    known, isOther && button(chosen, `${chosen}, in the file`));
 }
 
+const gradings = new Map(); // query of a search -> its Grading, which can take back the grades of this visit
 let wanted = ""; // the query of the results on the page
-let shown = null; // {query, grades} of these results; null: they have no grades, or not yet
+let shown = null; // its Grading; null: the results have no grades, or not yet
 
-/** Put the grades of a query under the documents of a column. */
+/** Put the newest grades of a query under the documents on the page; a failure is shown in `column`. */
 export async function showGrades(column, query) {
   if (!levels.length) return;
-  if (shown?.query !== query) shown = null;
+  if (wanted !== query) shown = null;
   wanted = query;
+  [...byId("columns").children].forEach(clear);
+  const before = nAnswered();
   try {
     const { allowed, grades } = await ask(`judgments?query=${encodeURIComponent(query)}`);
     if (wanted !== query) return; // another search has begun
-    shown = allowed ? { query, grades } : null;
-    if (allowed) cardsIn(column).forEach(drawGrades);
+    if (before !== nAnswered()) return await showGrades(column, query); // the answer may be older than a grade
+    shown = allowed ? gradings.get(query) ?? new Grading({ query }) : null;
+    if (!allowed) return;
+    gradings.set(query, shown);
+    shown.take(grades);
+    cards().forEach(drawGrades);
   } catch (error) {
-    column.append(problem(error, () => showGrades(column, query)));
+    if (wanted === query) refuse(column, error, () => showGrades(column, query));
   }
 }
 
-const cardsIn = (place) => [...place.querySelectorAll(".card")];
+const cards = () => [...byId("columns").querySelectorAll(".card")];
+const cardsOf = (doc) => cards().filter((item) => item.dataset.doc === doc);
 
+/** Show the grade of a card's document; the focus stays on its button. */
 function drawGrades(card) {
-  const grade = shown.grades[card.dataset.doc] ?? null;
-  card.querySelector(".grades")?.remove();
-  card.append(gradeButtons(grade, (chosen) => keep(card, chosen)));
+  const grade = shown.of(card.dataset.doc);
+  const old = card.querySelector(".grades");
+  const focused = old?.contains(document.activeElement) ? document.activeElement.dataset.grade : null;
+  const buttons = gradeButtons(grade, (chosen) => give(card, chosen));
+  if (old) old.replaceWith(buttons);
+  else card.append(buttons);
+  if (focused !== null) (buttons.querySelector(`[data-grade="${focused}"]`) ?? buttons.firstChild).focus();
 }
 
-/** Keep a grade, and show it on every card of the document. */
-async function keep(card, grade, undo = false) {
-  const { query, grades } = shown;
-  const doc = card.dataset.doc;
-  try {
-    const after = await judge({ query }, doc, grade);
-    if (!undo) undone.push({ query, doc, before: grades[doc] ?? null });
-    if (shown?.query === query) {
-      shown.grades = after;
-      const held = document.activeElement.closest(".grades")?.closest(".card");
-      cardsIn(byId("columns")).filter((item) => item.dataset.doc === doc).forEach(drawGrades);
-      held?.querySelector(`[data-grade="${grade ?? 0}"]`)?.focus();
-    }
-    announce(grade === null ? "The grade is removed." : `Graded ${grade}: ${levels.find((item) => item.grade === grade).meaning}.`);
-  } catch (error) {
-    card.append(problem(error, () => shown?.query === query && keep(card, grade)));
-  }
+/** Grade the document of a card that has the grade `was`. Returns true if the grade is kept. */
+function give(card, grade, was = shown.of(card.dataset.doc)) {
+  return settle(card, grade, shown.give(card.dataset.doc, grade, was), () => give(card, grade, was));
 }
+
+/** Take a given grade back, on a card of its document. */
+async function undo(card, given) {
+  const isDone = await settle(card, given.before, shown.undo(given), () => undo(card, given));
+  if (isDone) card.querySelector("h3 a").focus();
+}
+
+/** Show the answer to a grade on all cards; retry() sends it again. Returns true if the grade is kept. */
+async function settle(card, grade, answer, retry) {
+  const mine = shown;
+  cardsOf(card.dataset.doc).forEach(clear);
+  const error = await answer;
+  if (shown !== mine) return false; // another search has begun
+  cards().forEach(drawGrades);
+  if (error) showAt(refuse(card, error, retry), "nearest");
+  else announce(grade === null ? "The grade is removed." : `Graded ${grade}: ${meaningOf(grade)}.`);
+  return !error;
+}
+
+const meaningOf = (grade) => levels.find((item) => item.grade === grade)?.meaning ?? "in the file";
 
 async function onKey(event) {
-  if (!shown || isModified(event)) return;
+  if (!shown || isModified(event) || isField(event.target)) return;
   const card = event.target.closest(".card");
   const grade = gradeOf(event);
-  const cards = cardsIn(byId("columns")).filter((item) => item.closest(".column") === card?.closest(".column"));
+  const near = cards().filter((item) => item.closest(".column") === card?.closest(".column"));
   if (event.repeat && card && (grade !== null || event.key === "u")) return event.preventDefault(); // a held key is one press
-  const go = (by) => cards[cards.indexOf(card) + by]?.querySelector("h3 a").focus();
+  const go = (by) => near[near.indexOf(card) + by]?.querySelector("h3 a").focus();
   if (card && grade !== null) {
     event.preventDefault();
-    await keep(card, grade);
-    go(1);
+    if (await give(card, grade)) go(1);
   } else if (card && event.key === "n") go(1);
   else if (card && event.key === "p") go(-1);
-  else if (event.key === "u" && !sending && undone.at(-1)?.query === shown.query) {
-    const { doc, before } = undone.pop();
-    const back = cards.find((item) => item.dataset.doc === doc) ?? cardsIn(byId("columns")).find((item) => item.dataset.doc === doc);
-    if (!back) return;
-    await keep(back, before, true);
-    back.querySelector("h3 a").focus();
+  else if (event.key === "u" && !isSending()) {
+    const { last } = shown;
+    const back = [...near, ...cards()].find((item) => item.dataset.doc === last?.doc);
+    if (back) await undo(back, last);
   }
 }

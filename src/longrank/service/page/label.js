@@ -1,8 +1,9 @@
 // The label view: the pooled documents of a topic one after another, blind, graded by key.
 
-import { announce, byId, h, isModified } from "./dom.js";
+import { announce, byId, h, isModified, showAt } from "./dom.js";
 import { ask } from "./api.js";
-import { gradeButtons, gradeOf, isSending, judge } from "./judging.js";
+import { Grading, clear, isSending, refuse } from "./grading.js";
+import { gradeButtons, gradeOf } from "./judging.js";
 import { plural } from "./numbers.js";
 import { quoteOf } from "./passage.js";
 import { nothing, problem, waiting } from "./problem.js";
@@ -10,21 +11,20 @@ import { labelHash } from "./route.js";
 
 const EXCERPT = 600; // characters of each passage, about
 let topics = [];
-let pool = null; // {query_id, query, documents: [{doc_id, title, passages, grade}]}; null: none is shown
-let visits = 0; // calls of showLabel
+let pool = null; // {query_id, query, documents: [{doc_id, title, passages}], grading, isOld()}; null: none is shown
 let at = 0; // number of the document that is shown
-let undone = []; // [{number, before}] of the pool, the last one last
 
 /** Handle the keys of the view. */
 export function openLabel() {
   byId("view-label").addEventListener("keydown", onKey);
 }
 
-/** Show a topic, without an id the last one with grades, at its first document without a grade. */
-export async function showLabel({ topic }) {
+/**
+ * Show a topic, without an id the last one with grades, at its first document without a grade.
+ * isOld() tells whether another view is shown by now.
+ */
+export async function showLabel({ topic }, isOld) {
   const view = byId("view-label");
-  const visit = ++visits;
-  const isOld = () => visit !== visits;
   pool = null; // keys are not for the pool before
   document.title = "Judge – LongRank";
   view.replaceChildren(waiting("Loading the topics …"));
@@ -37,21 +37,27 @@ export async function showLabel({ topic }) {
     view.replaceChildren(headOf(chosen), waiting("Collecting the documents of all pipelines …"));
     const collected = await ask(`pool?query_id=${encodeURIComponent(chosen.query_id)}`);
     if (isOld()) return;
-    pool = collected;
-    undone = [];
-    draw(Math.max(0, firstOpen()));
+    pool = { ...collected, grading: gradingOf(collected), isOld };
+    draw(Math.max(0, pool.documents.findIndex(isOpen)));
   } catch (error) {
-    if (!isOld()) view.replaceChildren(problem(error, () => showLabel({ topic })));
+    if (!isOld()) view.replaceChildren(problem(error, () => showLabel({ topic }, isOld)));
   }
 }
 
-const firstOpen = () => pool.documents.findIndex((item) => item.grade === null);
+function gradingOf({ query_id, documents }) {
+  const graded = documents.filter(({ grade }) => grade !== null);
+  const grading = new Grading({ query_id });
+  grading.take(Object.fromEntries(graded.map(({ doc_id, grade }) => [doc_id, grade])));
+  return grading;
+}
 
-/** Return the number of the next document without a grade, round from `from`; -1: all have one. */
+const isOpen = ({ doc_id: id }) => pool.grading.isOpen(id);
+
+/** Return the number of the next document without a grade, round from `from`; `from` if all have one. */
 function nextOpen(from) {
   const { documents } = pool;
   const order = documents.map((_, n) => (from + 1 + n) % documents.length);
-  return order.find((n) => documents[n].grade === null) ?? -1;
+  return order.find((n) => isOpen(documents[n])) ?? from;
 }
 
 function draw(number) {
@@ -60,7 +66,7 @@ function draw(number) {
   const topic = topics.find((item) => item.query_id === pool.query_id);
   const { documents } = pool;
   const heading = h("h2", { tabindex: -1, dir: "auto" }, documents[at]?.title || documents[at]?.doc_id || "");
-  const done = documents.filter((item) => item.grade !== null).length;
+  const done = documents.filter((item) => !isOpen(item)).length;
   view.replaceChildren(headOf(topic), progress(done, documents.length),
     ...(documents.length ? [done === documents.length && finished(topic), documentOf(documents[at], heading), toolsOf()]
       : [nothing("Nothing to judge.", "No pipeline finds a document for this topic.")]).filter(Boolean));
@@ -97,7 +103,7 @@ function documentOf(item, heading) {
   return h("article", { class: "card label-document", "aria-label": `Document ${at + 1}` },
     heading, item.title && h("p", { class: "quiet id", dir: "auto" }, item.doc_id),
     h("ol", { class: "label-passages" }, item.passages.map(quote)), whole,
-    gradeButtons(item.grade, (chosen) => give(chosen)));
+    gradeButtons(pool.grading.of(item.doc_id), (chosen) => give(chosen)));
 }
 
 /** Put the whole text under the excerpts, once. */
@@ -115,7 +121,7 @@ function toolsOf() {
   const tool = (name, key, go, disabled = false) => h("button", { type: "button", "aria-keyshortcuts": key, click: go, disabled },
     `${name} `, h("kbd", {}, key));
   return h("div", { class: "label-tools", role: "group", "aria-label": "Steps" },
-    tool("Previous", "p", () => step(-1)), tool("Next", "n", () => step(1)), tool("Undo", "u", undo, undone.length === 0));
+    tool("Previous", "p", () => step(-1)), tool("Next", "n", () => step(1)), tool("Undo", "u", () => undo(), !pool.grading.last));
 }
 
 function step(by) {
@@ -123,34 +129,29 @@ function step(by) {
   if (length) draw((at + by + length) % length);
 }
 
-/** Grade the document, and go to the next one without a grade. */
-async function give(grade, number = at) {
-  const before = pool.documents[number].grade;
-  if (!(await keep(number, grade))) return;
-  undone.push({ number, before });
-  const next = grade === null ? number : nextOpen(number);
-  draw(next < 0 ? number : next);
+/** Grade a document that has the grade `was`, and go to the next one without a grade. */
+function give(grade, number = at, was = pool.grading.of(pool.documents[number].doc_id)) {
+  const answer = pool.grading.give(pool.documents[number].doc_id, grade, was);
+  return settle(number, answer, () => (grade === null ? number : nextOpen(number)), () => give(grade, number, was));
 }
 
-async function undo() {
-  const last = isSending() ? null : undone.at(-1);
-  if (!last || !(await keep(last.number, last.before))) return;
-  undone = undone.filter((item) => item !== last);
-  draw(last.number);
+/** Take a grade back, and show its document. */
+function undo(given = pool.grading.last) {
+  if (!given || isSending()) return;
+  const number = pool.documents.findIndex((item) => item.doc_id === given.doc);
+  settle(number, pool.grading.undo(given), () => number, () => undo(given));
 }
 
-/** Keep a grade; returns false if it failed, or another pool is shown by now. */
-async function keep(number, grade) {
+/** Show document `next()` if the grade of a document is kept, otherwise why it is not; retry() sends it again. */
+async function settle(number, answer, next, retry) {
   const mine = pool;
-  const { query_id: queryId, documents } = mine;
-  try {
-    await judge({ query_id: queryId }, documents[number].doc_id, grade);
-    documents[number].grade = grade;
-    return pool === mine;
-  } catch (error) {
-    byId("view-label").append(problem(error, () => pool === mine && draw(number)));
-    return false;
-  }
+  const card = () => byId("view-label").querySelector(".label-document");
+  clear(card());
+  const error = await answer;
+  if (mine.isOld()) return;
+  if (!error) return draw(next());
+  if (error.grades || at !== number) draw(number);
+  showAt(refuse(card(), error, retry), "nearest");
 }
 
 function onKey(event) {

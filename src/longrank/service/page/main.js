@@ -15,6 +15,7 @@ const RETRY = 1000; // milliseconds between requests of /ready
 const VIEWS = ["search", "document", "rerank", "label"];
 let info = null;
 let before = null;
+let visits = 0; // calls of show
 
 async function start() {
   const notice = byId("notice");
@@ -58,6 +59,8 @@ function openAll() {
 }
 
 async function show() {
+  const visit = ++visits;
+  const isOld = () => visit !== visits; // another view, or another document, is shown by now
   const state = route();
   const ofTexts = state.view === "rerank" || state.text !== null;
   const gone = state.text !== null && fromTexts(state) === null;
@@ -70,11 +73,11 @@ async function show() {
   const from = before;
   before = { ...state, view };
   const load = () => (state.text !== null ? fromTexts(state) : fromSearch(state));
-  if (view === "document") (sameDocument(from, state) && showPassage(state.at)) || (await showDocument(load, state.at));
+  if (view === "document") (sameDocument(from, state) && showPassage(state.at)) || (await showDocument(load, state.at, isOld));
   else if (view === "rerank") showRerank();
-  else if (view === "label") await showLabel(state);
+  else if (view === "label") await showLabel(state, isOld);
   else await showSearch(state);
-  if (view !== "document" && from?.view === "document") returnTo(from);
+  if (!isOld() && view !== "document" && from?.view === "document") returnTo(from);
 }
 
 function sameDocument(from, state) {

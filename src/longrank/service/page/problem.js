@@ -44,7 +44,7 @@ const sentence = (message) => (/[.!?]$/.test(message) ? message : `${message}.`)
 
 const TITLES = {
   offline: "No connection.", not_ready: "Not ready.", stopping: "Stopping.", overloaded: "Overloaded.",
-  deadline: "Deadline passed.", too_large: "Too large.", not_found: "Not found.", invalid: "Invalid request.",
+  deadline: "Deadline passed.", graded: "Graded elsewhere.", too_large: "Too large.", not_found: "Not found.", invalid: "Invalid request.",
 };
 
 function keyForm(retry) {

@@ -63,10 +63,11 @@ export function forgetOlder(digest) {
   if (shownColumns.some(({ answer }) => answer && answer.digest !== digest)) shown = null;
 }
 
-/** Search with the pipelines in turn; all at once could overload the server. */
+/** Search with the pipelines in turn; all at once could overload the server. A shown search only gets its newest grades. */
 async function run(state) {
   const key = searchHash(state);
-  if (shown === key) return;
+  const column = shownColumns.find(({ answer }) => answer);
+  if (shown === key) return void (column && showGrades(column.element, state.query)); // the focus does not wait for them
   shown = key;
   running.abort();
   running = new AbortController();
