@@ -174,3 +174,30 @@ def test_the_link_of_a_document_opens_the_same_place(show: Show, server: str) ->
     other = show(page.evaluate("navigator.clipboard.readText()"))
     other.wait_for_selector(".text .begins")
     assert other.locator(".text .begins").get_attribute("data-name") == place
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize(
+    "then",
+    [STORY.replace("id=story", "id=short"), STORY.replace("in=lexical", "in=bm25"), "#search?q=fox&p=lexical&k=10"],
+)
+def test_the_late_answer_of_a_document_changes_nothing_on_what_is_shown_by_then(
+    then: str, fails: bool, show: Show, server: str
+) -> None:
+    held: list[Any] = []
+    page = show(f"{server}#rerank", failing=fails)
+    page.route("**/document?id=story", lambda route: route.continue_() if held else held.append(route))
+    page.evaluate(f"location.hash = '{STORY}'")
+    while not held:
+        page.wait_for_timeout(20)
+    page.evaluate(f"location.hash = '{then}'")
+    page.wait_for_selector(".card" if "search" in then else "#view-document .text")
+    page.wait_for_timeout(200)
+    state = "[location.hash, document.title, document.querySelector('#main').innerText]"
+    before = page.evaluate(state)
+    if fails:
+        held[0].fulfill(status=503, json={"code": "stopping", "message": "the server is stopping"})
+    else:
+        held[0].continue_()
+    page.wait_for_timeout(500)
+    assert page.evaluate(state) == before

@@ -38,8 +38,8 @@ def title(page: Any) -> str:
     return str(page.locator(".label-document h2").inner_text())
 
 
-def labelling(show: Show, url: str, topic: str = "t1") -> Any:
-    page = show(f"{url}#label?topic={topic}")
+def labelling(show: Show, url: str, topic: str = "t1", **options: Any) -> Any:
+    page = show(f"{url}#label?topic={topic}", **options)
     page.wait_for_selector(".label-document")
     return page
 

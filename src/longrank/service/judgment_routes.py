@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from fastapi import Query as InAddress
@@ -57,7 +57,7 @@ def judgment_routes(service: Service, judging: Judging, rankings: Rankings) -> A
         if service.engine.index is None or body.doc_id not in service.engine.index:
             raise Refusal(404, "not_found", "/doc_id: no such document in the index")
         query = await asyncio.to_thread(_query, service, judging, body)
-        was = body.was if "was" in body.model_fields_set else "any"
+        was: int | Literal["any"] | None = body.was if "was" in body.model_fields_set else "any"
         kept = await asyncio.to_thread(judging.judge, query.query_id, body.doc_id, body.grade, was)
         reply = _judged(judging, query, allowed=True)
         if not kept:

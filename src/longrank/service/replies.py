@@ -14,7 +14,7 @@ Relevance = Annotated[float, Field(ge=0, le=1)]
 
 
 class Problem(BaseModel):
-    """A refusal; `error` and `error_type` only on /rerank, `detail` only on /v1/rerank, `grades` only if /judgments answers 409."""
+    """A refusal; `error` and `error_type` only on /rerank, `detail` on /v1/rerank, `grades` in a 409 of /judgments."""
 
     code: str
     message: str

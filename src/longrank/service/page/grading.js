@@ -1,16 +1,17 @@
-// Grades of a query's documents, given and taken back. The server refuses a grade if the file has another than the page.
+// Grades of a query's documents, given and taken back. A grade names the one it replaces: the server refuses it if the
+// file has another by now.
 
 import { h } from "./dom.js";
 import { ask } from "./api.js";
 import { problem } from "./problem.js";
 
 let sending = false; // until the server has the last grade, no other is taken: it would be for a document not yet shown
-let answered = 0; // grades that servers have answered
+let answered = 0; // grades that the server has answered
 
 /** Tell whether a grade is being sent: neither a grade nor an undo is taken then. */
 export const isSending = () => sending;
 
-/** Return the number of grades that the server has answered: grades that were asked for before are older. */
+/** Return the number of grades that the server has answered; what it was asked for before may be older. */
 export const nAnswered = () => answered;
 
 /** Grades of a query: {query} or {query_id}. */
@@ -83,5 +84,9 @@ export function refuse(place, error, retry) {
   return notice;
 }
 
-/** Remove the notice of a place: another request is sent. */
-export const clear = (place) => place.querySelector(":scope > .refused")?.remove();
+/** Remove the notice of a place, since another request is sent; its focus goes to the place, where keys grade. */
+export function clear(place) {
+  const notice = place.querySelector(":scope > .refused");
+  if (notice?.contains(document.activeElement)) place.querySelector("h2, h3 a")?.focus({ preventScroll: true });
+  notice?.remove();
+}

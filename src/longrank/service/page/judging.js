@@ -48,8 +48,8 @@ export async function showGrades(column, query) {
     const { allowed, grades } = await ask(`judgments?query=${encodeURIComponent(query)}`);
     if (wanted !== query) return; // another search has begun
     if (before !== nAnswered()) return await showGrades(column, query); // the answer may be older than a grade
-    shown = allowed ? gradings.get(query) ?? new Grading({ query }) : null;
     if (!allowed) return;
+    shown = gradings.get(query) ?? new Grading({ query });
     gradings.set(query, shown);
     shown.take(grades);
     cards().forEach(drawGrades);
