@@ -12,6 +12,7 @@ _P = (
     'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
     'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
 )
+_CATALOG = "<< /Type /Catalog /Pages 2 0 R >>"
 _RELATIONS = 'xmlns="http://schemas.openxmlformats.org/package/2006/relationships"'
 _CORE = (
     '<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" '
@@ -20,18 +21,26 @@ _CORE = (
 )
 
 
-def pdf_bytes(pages: Sequence[Sequence[str]], *, title: str = "") -> bytes:
-    """Return a PDF file: a list of lines for each page, without compression."""
-    objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
+def pdf_bytes(
+    pages: Sequence[Sequence[str]], *, title: str = "", annotations: Sequence[str] = (), form: str = ""
+) -> bytes:
+    """Return a PDF file: a list of lines for each page, without compression.
+
+    `annotations` are PDF dictionaries without their brackets, all on the first page; `form` is added to its form.
+    """
+    own = range(4, 4 + len(annotations))
+    listed = " ".join(f"{number} 0 R" for number in own)
+    objects = [f"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [{listed}] {form} >> >>" if own else _CATALOG, ""]
     font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
-    objects.append(font)
+    objects += [font, *(f"<< /Type /Annot /Rect [72 72 200 90] {annotation} >>" for annotation in annotations)]
     kids = []
-    for lines in pages:
+    for number, lines in enumerate(pages):
         shown = "".join(f"({line}) Tj 0 -16 Td " for line in lines)
         content = f"BT /F1 12 Tf 72 720 Td {shown}ET" if lines else ""
         objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
         page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> "
-        objects.append(f"{page}/Contents {len(objects)} 0 R >>")
+        annots = f"/Annots [{listed}] " if own and number == 0 else ""
+        objects.append(f"{page}{annots}/Contents {len(objects)} 0 R >>")
         kids.append(f"{len(objects)} 0 R")
     objects[1] = f"<< /Type /Pages /Count {len(kids)} /Kids [{' '.join(kids)}] >>"
     objects.append(f"<< /Title ({title}) >>")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import unicodedata
 from pathlib import Path
 
 from longrank.errors import InputError
@@ -35,7 +36,8 @@ def recognised(path: Path, command: str) -> Parsed:
     if done.returncode:
         raise InputError(f"--ocr ends with exit code {done.returncode}", path=path, got=command)
     try:
-        texts = [page.strip() for page in done.stdout.decode().replace("\x00", "").removesuffix("\f\n").split("\f")]
+        printed = unicodedata.normalize("NFC", done.stdout.decode().replace("\x00", ""))
+        texts = [page.strip() for page in printed.removesuffix("\f\n").split("\f")]
     except UnicodeDecodeError:
         raise InputError("--ocr prints no UTF-8", path=path, fix=_FIX) from None
     if not texts[-1] and len(texts) > 1:

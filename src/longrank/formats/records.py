@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from unicodedata import is_normalized
 
 from longrank.errors import InputError
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions
@@ -24,6 +25,7 @@ TITLE = "title"
 PASSAGES = "passages"
 ID_KEYS = ("doc_id", "id", "_id", "docno")
 NAMES_OF_TEXT = ("text", "body", "contents")
+NOT_COMPOSED = "documents with decomposed letters (not NFC), which analyzers porter and none do not find composed"
 _OFFSETS = {PAGE_STARTS, HEADINGS}
 
 
@@ -145,6 +147,8 @@ class Composer:
         text = "\n".join(filter(None, parts.values()))
         if self._names and not text:
             notes.add("documents with an empty text", _shown(where))
+        if not is_normalized("NFC", text):
+            notes.add(NOT_COMPOSED, _shown(where))
         title = record.values.get(TITLE)
         title = "" if title is None else _value(record.values, TITLE, where) or ""
         passages = self._passages(record, text, where, notes)

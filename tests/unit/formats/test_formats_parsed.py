@@ -1,4 +1,4 @@
-"""PDF, office, e-book, mail and markup files: expected texts are written by hand."""
+"""Office, e-book, mail and markup files: expected texts are written by hand."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from document_files import docx, epub, odt, paragraph, pdf_bytes, pptx
+from document_files import docx, epub, odt, paragraph, pptx
 from longrank.errors import InputError
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.child import ParserLimits, parse
 from longrank.formats.parsed.front_matter import split_front_matter
 from longrank.formats.parsed.markdown import read_markdown
-from longrank.formats.parsed.page_lines import without_hyphens, without_running_lines
 from longrank.formats.parsed.rst import read_rst
 
 
@@ -33,42 +32,6 @@ def headings(document: Parsed) -> list[tuple[int, str]]:
 def pages(document: Parsed) -> list[str]:
     ends = [*document.pages[1:], len(document.text)]
     return [document.text[start:end] for start, end in zip(document.pages, ends, strict=True)]
-
-
-def test_a_pdf_has_the_text_of_its_pages_and_their_places(tmp_path: Path) -> None:
-    pytest.importorskip("pypdfium2", reason="needs the extra files")
-    path = tmp_path / "a.pdf"
-    path.write_bytes(pdf_bytes([["Cats purr.", "They sleep."], [], ["Dogs bark."]], title="Animals"))
-    document = parsed(path, "pdf")
-    assert document.title == "Animals"
-    assert document.text == "Cats purr.\nThey sleep.\n\nDogs bark."
-    assert pages(document) == ["Cats purr.\nThey sleep.\n", "\n", "Dogs bark."]
-    assert document.notes["PDF pages without a text layer"] == 1
-
-
-def test_a_pdf_has_the_words_that_pypdf_reads(tmp_path: Path) -> None:
-    pytest.importorskip("pypdfium2", reason="needs the extra files")
-    pypdf = pytest.importorskip("pypdf", reason="needs the extra dev")
-    path = tmp_path / "a.pdf"
-    path.write_bytes(
-        pdf_bytes([[f"Line {line} {'abcde'[page]} of page {page}." for line in range(30)] for page in range(5)])
-    )
-    theirs = [page.extract_text().split() for page in pypdf.PdfReader(path).pages]
-    assert [page.split() for page in pages(parsed(path, "pdf"))] == theirs
-
-
-def test_a_pdf_without_text_or_with_a_password_says_so(tmp_path: Path) -> None:
-    pytest.importorskip("pypdfium2", reason="needs the extra files")
-    pypdf = pytest.importorskip("pypdf", reason="needs the extra dev")
-    path = tmp_path / "a.pdf"
-    path.write_bytes(pdf_bytes([[], []]))
-    with pytest.raises(InputError, match=r"a\.pdf: has no text layer"):
-        parsed(path, "pdf")
-    writer = pypdf.PdfWriter(clone_from=path)
-    writer.encrypt("secret", algorithm="RC4-128")
-    writer.write(path)
-    with pytest.raises(InputError, match=r"a\.pdf: is encrypted: it needs a password"):
-        parsed(path, "pdf")
 
 
 def test_a_word_file_has_paragraphs_headings_tables_and_no_deleted_text(tmp_path: Path) -> None:
@@ -245,33 +208,13 @@ def test_a_parser_over_the_limits_of_memory_or_output_is_named(tmp_path: Path) -
         list(parse(tmp_path / "a.eml", "eml", limits=ParserLimits(output=1_000_000)))
 
 
-def test_running_headers_and_footers_are_left_out_and_the_first_page_keeps_its_title() -> None:
-    texts = [
-        f"{'Cats' if page % 2 else 'A Manual'}\nText {page * 'z'}\n{page * 'y'} 1 2\nPage {page} of 8"
-        for page in range(1, 9)
-    ]
-    kept, removed = without_running_lines(["The Title\nby Ada", *texts, ""])
-    assert kept == ["The Title\nby Ada", *(f"Text {page * 'z'}\n{page * 'y'} 1 2" for page in range(1, 9)), ""]
-    assert removed == 16
-    assert without_running_lines(["Page 1", "Page 2", "Page 3"])[1] == 0  # pages do not become empty
-    assert without_running_lines(["a\nx", "a\ny"]) == (["a\nx", "a\ny"], 0)
-
-
-def test_words_are_joined_where_a_line_end_hyphenates_them() -> None:
-    pages = ["An exam-\nple of long-\nterm use, semi-\nArid", "The long-term plan in re-\nentry; reentry."]
-    assert without_hyphens(pages) == [
-        "An example of long-term use, semi-\nArid",
-        "The long-term plan in reentry; reentry.",
-    ]
-
-
-def test_a_hyphenated_pdf_is_joined_with_exact_places_of_pages(tmp_path: Path) -> None:
-    pytest.importorskip("pypdfium2", reason="needs the extra files")
-    path = tmp_path / "a.pdf"
-    path.write_bytes(pdf_bytes([["Manual", f"Cats {'x' * page} do exam-", "ple things."] for page in range(1, 6)]))
-    document = parsed(path, "pdf")
-    assert pages(document)[1] == "Cats xx do example things.\n"
-    assert document.notes["running headers and footers of PDF pages left out"] == 5
+def test_letters_are_composed_before_offsets_are_taken(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    decomposed = "Mu\u0308ller"
+    body = paragraph(decomposed, "berschrift1") + paragraph("purrs") + paragraph(decomposed, "H2")
+    document = parsed(docx(tmp_path / "a.docx", body, title=decomposed), "docx")
+    assert (document.title, document.text) == ("M\xfcller", "M\xfcller\n\npurrs\n\nM\xfcller")
+    assert headings(document) == [(1, "M\xfcller"), (2, "M\xfcller")]
 
 
 @pytest.mark.parametrize(("named", "lang"), [("pt-BR", {"lang": "pt-BR"}), ("Portuguese (Brazil)", {})])

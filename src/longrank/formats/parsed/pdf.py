@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,9 @@ from longrank.formats.parsed import NoText, Parsed, Unreadable
 from longrank.formats.parsed.page_lines import without_hyphens, without_running_lines
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
-_SOFT_HYPHEN = re.compile("[\x02\ufffe\xad](\r?\n)")  # PDFium's mark of a hyphen at a line end
+_HYPHEN = re.compile(  # PDFium writes U+FFFE for a hyphen behind a letter, and leaves the line end out
+    "(?<=[^\\W_])(?:\ufffe[ \t]*(?:\r?\n)?(?=[^\\W_])|[\x02\xad][ \t]*(?:\r?\n|\\Z))"
+)
 _LINE_END = re.compile(r"[ \t]*\r?\n")
 
 
@@ -23,62 +26,77 @@ def read_pdf(path: str) -> Iterator[Parsed]:
     """
     import pypdfium2
 
+    from longrank.formats.parsed.pdf_forms import has_unread_form
+
     try:
         document = pypdfium2.PdfDocument(path)
         n_pages = len(document)
     except pypdfium2.PdfiumError as error:
         raise Unreadable(_fault(str(error))) from None
     try:
-        texts, n_failed = _texts(document, n_pages)
-        if not any(texts):
-            raise NoText("has no text layer" if n_failed < n_pages else "is damaged: no page can be read")
+        unread_form = has_unread_form(document)
+        pages = _pages(document, n_pages)
+        if not any(layer for layer, _ in filter(None, pages)):
+            raise NoText("has no text layer" if any(pages) else "is damaged: no page can be read")
         metadata = document.get_metadata_dict()
     finally:
         document.close()
-    yield _parsed(texts, n_failed, metadata)
+    yield _parsed(pages, unread_form, metadata)
 
 
 def _fault(message: str) -> str:
     return "is encrypted: it needs a password" if "assword" in message else "is damaged, or no PDF"
 
 
-def _texts(document: Any, n_pages: int) -> tuple[list[str], int]:
-    """Return the text of each page, and the number of pages that cannot be read."""
+def _pages(document: Any, n_pages: int) -> list[tuple[str, str] | None]:
+    """Return the text layer of each page and the texts that lie over it; None for a page that cannot be read."""
     from pypdfium2 import PdfiumError
 
-    texts, failed = [], 0
+    from longrank.formats.parsed.pdf_forms import overlaid
+
+    pages: list[tuple[str, str] | None] = []
     for number in range(n_pages):
         try:
             page = document[number]
         except PdfiumError:
-            texts.append("")
-            failed += 1
+            pages.append(None)
             continue
         layer = page.get_textpage()
-        texts.append(cleaned(layer.get_text_range()))
+        pages.append((cleaned(layer.get_text_range()), cleaned(overlaid(page))))
         layer.close()
         page.close()
-    return texts, failed
+    return pages
 
 
 def cleaned(text: str) -> str:
-    """Return the text of a page with plain line ends and without control characters."""
-    return _CONTROL.sub("", _LINE_END.sub("\n", _SOFT_HYPHEN.sub("-\\1", text))).strip()
+    """Return the text of a page with plain line ends and composed letters (NFC), and without control characters."""
+    text = _CONTROL.sub("", _LINE_END.sub("\n", _HYPHEN.sub("-\n", text)))
+    return unicodedata.normalize("NFC", text).strip()
 
 
-def _parsed(texts: list[str], n_failed: int, metadata: dict[str, str]) -> Parsed:
-    empty = sum(not text for text in texts) - n_failed
-    texts, n_running = without_running_lines(texts)
+def _parsed(pages: list[tuple[str, str] | None], unread_form: bool, metadata: dict[str, str]) -> Parsed:
+    n_failed = pages.count(None)
+    layers = [page[0] if page else "" for page in pages]
+    texts, n_running, n_stamps = without_running_lines(layers)
     texts = without_hyphens(texts)
-    pages, length = [], 0
-    for text in texts:
-        pages.append(length)
-        length += len(text) + 1
-    parsed = Parsed("\n".join(texts), " ".join(_CONTROL.sub("", metadata.get("Title", "")).split()), pages=pages)
+    starts, length = [], 0
+    for number, page in enumerate(pages):
+        if page and page[1]:
+            texts[number] = f"{texts[number]}\n{page[1]}".strip()
+        starts.append(length)
+        length += len(texts[number]) + 1
+    parsed = Parsed("\n".join(texts), _title(metadata), pages=starts)
     parsed.values = {"author": _CONTROL.sub("", metadata["Author"])} if metadata.get("Author") else {}
     parsed.notes = {
         "PDF pages that cannot be read": n_failed,
-        "PDF pages without a text layer": empty,
+        "PDF pages without a text layer (--ocr reads only files without any text layer)": layers.count("") - n_failed,
+        "PDF pages whose whole text is repeated on other pages, such as the stamp of a scan": n_stamps,
         "running headers and footers of PDF pages left out": n_running,
+        "PDF files whose form values are not read (XFA)": int(unread_form),
     }
     return parsed
+
+
+def _title(metadata: dict[str, str]) -> str:
+    title = " ".join(_CONTROL.sub("", metadata.get("Title", "")).split())
+    return "" if title.lower() == "untitled" else title  # the default of PDF writers

@@ -9,6 +9,7 @@ import json
 import os
 import resource
 import sys
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import asdict
 from importlib import import_module
@@ -74,11 +75,15 @@ def _documents(request: dict[str, Any], seconds: int) -> Iterator[Parsed]:
         parsed = next(documents, None)
         if parsed is None:
             return
-        parsed.text, parsed.title = _clean(parsed.text), _clean(parsed.title)
-        parsed.values = {_clean(key): _clean(value) for key, value in parsed.values.items()}
+        parsed.text, parsed.title = _clean(parsed.text), _composed(parsed.title)
+        parsed.values = {_clean(key): _composed(value) for key, value in parsed.values.items()}
         yield parsed
 
 
 def _clean(text: str) -> str:
     """Replace lone surrogates and NULs, one by one, so that offsets stay right."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", _clean(text))

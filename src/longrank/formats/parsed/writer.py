@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from longrank.formats.parsed import Parsed
 
 SOFT_HYPHEN = "\u00ad"
@@ -23,8 +25,11 @@ class TextWriter:
         self._pages.append(0)
 
     def add(self, text: str, level: int = 0, between: str = "\n\n") -> None:
-        """Add a paragraph, after `between`; a heading if it has a `level` from 1. Empty text is left out."""
-        text = text.replace(SOFT_HYPHEN, "").strip()
+        """Add a paragraph, after `between`; a heading if it has a `level` from 1. Empty text is left out.
+
+        Letters are composed (NFC) before offsets are taken: queries have them composed.
+        """
+        text = unicodedata.normalize("NFC", text.replace(SOFT_HYPHEN, "")).strip()
         if not text:
             return
         if self._parts:

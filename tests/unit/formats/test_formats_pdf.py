@@ -1,0 +1,223 @@
+"""PDF files: expected texts are written by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from document_files import pdf_bytes
+from longrank.errors import InputError
+from longrank.formats.parsed import Parsed
+from longrank.formats.parsed.child import parse
+from longrank.formats.parsed.page_lines import without_hyphens, without_running_lines
+from longrank.formats.parsed.pdf import cleaned
+
+
+def parsed(path: Path) -> Parsed:
+    (document,) = parse(path, "pdf")
+    assert document.pages == sorted(document.pages)
+    return document
+
+
+def pages(document: Parsed) -> list[str]:
+    ends = [*document.pages[1:], len(document.text)]
+    return [document.text[start:end] for start, end in zip(document.pages, ends, strict=True)]
+
+
+def test_a_pdf_has_the_text_of_its_pages_and_their_places(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf_bytes([["Cats purr.", "They sleep."], [], ["Dogs bark."]], title="Animals"))
+    document = parsed(path)
+    assert document.title == "Animals"
+    assert document.text == "Cats purr.\nThey sleep.\n\nDogs bark."
+    assert pages(document) == ["Cats purr.\nThey sleep.\n", "\n", "Dogs bark."]
+    assert document.notes["PDF pages without a text layer (--ocr reads only files without any text layer)"] == 1
+
+
+def test_a_pdf_has_the_words_that_pypdf_reads(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    pypdf = pytest.importorskip("pypdf", reason="needs the extra dev")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(
+        pdf_bytes([[f"Line {line} {'abcde'[page]} of page {page}." for line in range(30)] for page in range(5)])
+    )
+    theirs = [page.extract_text().split() for page in pypdf.PdfReader(path).pages]
+    assert [page.split() for page in pages(parsed(path))] == theirs
+
+
+def test_a_pdf_without_text_or_with_a_password_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    pypdf = pytest.importorskip("pypdf", reason="needs the extra dev")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf_bytes([[], []]))
+    with pytest.raises(InputError, match=r"a\.pdf: has no text layer"):
+        parsed(path)
+    writer = pypdf.PdfWriter(clone_from=path)
+    writer.encrypt("secret", algorithm="RC4-128")
+    writer.write(path)
+    with pytest.raises(InputError, match=r"a\.pdf: is encrypted: it needs a password"):
+        parsed(path)
+
+
+def test_running_headers_and_footers_are_left_out_but_for_the_first_and_the_first_page_keeps_its_title() -> None:
+    texts = [
+        f"{'Cats' if page % 2 else 'A Manual'}\nText {page * 'z'}\n{page * 'y'} 1 2\nPage {page} of 8"
+        for page in range(1, 9)
+    ]
+    kept, removed, _ = without_running_lines(["The Title\nby Ada", *texts, ""])
+    bodies = [f"Text {page * 'z'}\n{page * 'y'} 1 2" for page in range(1, 9)]
+    bodies[0], bodies[1] = f"Cats\n{bodies[0]}\nPage 1 of 8", f"A Manual\n{bodies[1]}"
+    assert kept == ["The Title\nby Ada", *bodies, ""]
+    assert removed == 13
+    assert without_running_lines(["Page 1", "Page 2", "Page 3"])[1] == 0  # pages do not become empty
+    assert without_running_lines(["a\nx", "a\ny"])[:2] == (["a\nx", "a\ny"], 0)
+
+
+def test_first_headers_stay_at_their_edge_in_their_order() -> None:
+    texts = [f"A Manual\nPart {page}\nText {page * 'z'}\nAda\nDraft" for page in range(1, 6)]
+    kept, removed, _ = without_running_lines(texts)
+    assert kept == [texts[0], *(f"Text {page * 'z'}" for page in range(2, 6))]
+    assert removed == 16
+
+
+def test_numbers_that_are_no_page_numbers_stay() -> None:
+    invoices = [f"Invoice {48031 + page}\nA lamp\nTotal due: {1000 + 37 * page}" for page in range(12)]
+    assert without_running_lines(invoices) == (invoices, 0, 0)
+    measured = [f"Table {page // 2}\nText {page * 'z'}\nRate {page % 3}" for page in range(1, 9)]
+    assert without_running_lines(measured)[:2] == (measured, 0)
+
+
+def test_pages_that_hold_the_stamp_of_a_scan_alone_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf_bytes([["Cats purr."], *([["Scanned by Ada", f"Page {page}"] for page in range(2, 6)])]))
+    document = parsed(path)
+    assert document.notes["PDF pages whose whole text is repeated on other pages, such as the stamp of a scan"] == 4
+
+
+def test_words_are_joined_where_a_line_end_hyphenates_them() -> None:
+    pages = ["An exam-\nple of long-\nterm use, semi-\nArid", "The long-term plan in re-\nentry; reentry."]
+    assert without_hyphens(pages) == [
+        "An example of long-term use, semi-Arid",
+        "The long-term plan in reentry; reentry.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("broken", "joined"),
+    [
+        ("COVID-\n19 in", "COVID-19 in"),
+        ("T5-\nbase, 10-\n20", "T5-base, 10-20"),
+        ("placebo-\ncontrolled or placebo-controlled", "placebo-controlled or placebo-controlled"),
+        ("state-of-the-\nart, the-art", "state-of-the-art, the-art"),
+        ("mother-in-\nlaw", "mother-in-law"),
+        ("e-\nmail and X-\nray", "e-mail and X-ray"),
+        ("DNA-\nbinding", "DNA-binding"),
+        ("ELECTRO-\nMAGNETIC", "ELECTRO-MAGNETIC"),
+        ("ELECTRO-\nMAGNETIC: electromagnetic", "ELECTROMAGNETIC: electromagnetic"),
+        ("elec-\ntro-\nmagnetic", "electromagnetic"),
+        ("pre-\nand post-war", "pre-\nand post-war"),
+        ("thous-\nand, a thousand", "thousand, a thousand"),
+        ("5 -\n7", "5 -\n7"),
+    ],
+)
+def test_the_hyphen_of_a_word_stays_where_the_rule_says(broken: str, joined: str) -> None:
+    assert without_hyphens([broken]) == [joined]
+
+
+def test_a_word_over_a_page_end_belongs_to_the_page_where_it_begins() -> None:
+    assert without_hyphens(["It is un-", "known, and\nso on", ""]) == ["It is unknown,", "and\nso on", ""]
+    assert without_hyphens(["un-", "known", "end"]) == ["unknown", "", "end"]
+    for pages in (["See COVID-", "19"], ["un-", "Known"], ["un-", "", "known"], ["It is -", "known"]):
+        assert without_hyphens(pages) == pages
+
+
+def test_the_hyphens_of_a_pdf_at_line_ends_follow_the_rule(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    lines = ["A COVID-", "19 trial, placebo-", "controlled, for multi-", "Centre use of exam-", "ples, 10-"]
+    path.write_bytes(pdf_bytes([[*lines, "20. A placebo-controlled trial is un-"], ["known here."]]))
+    document = parsed(path)
+    assert pages(document) == [
+        "A COVID-19 trial, placebo-controlled, for multi-Centre use of examples, 10-20. "
+        "A placebo-controlled trial is unknown\n",
+        "here.",
+    ]
+
+
+def test_a_hyphenated_pdf_is_joined_with_exact_places_of_pages(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(
+        pdf_bytes([["Manual", f"{'ples' if page > 1 else 'No'} {'x' * page} do exam-"] for page in range(1, 6)])
+    )
+    document = parsed(path)
+    assert pages(document) == [
+        "Manual\nNo x do examples\n", "xx do examples\n", "xxx do examples\n", "xxxx do examples\n", "xxxxx do exam-",
+    ]  # fmt: skip
+    assert document.notes["running headers and footers of PDF pages left out"] == 4
+
+
+def test_the_values_of_forms_and_the_texts_of_annotations_end_their_page(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    field = "/Subtype /Widget /FT /Tx /T (f{}) /V ({}) {}"
+    shown = [
+        field.format(1, "Ann\\rOf Ulm", ""),
+        "/Subtype /Widget /FT /Ch /Ff 131072 /T (f2) /Opt [[(DE) (Germany)] [(FR) (France)]] /V (FR)",
+        "/Subtype /FreeText /Contents (A free text) /DA (/Helv 12 Tf)",
+        "/Subtype /Text /Contents (A note)",
+    ]
+    hidden = [
+        field.format(3, "secret", "/Ff 8192"),
+        field.format(4, "hidden", "/F 2"),
+        "/Subtype /Popup /Contents (popup)",
+        "/Subtype /Link /Contents (link)",
+        "/Subtype /Widget /FT /Btn /T (f5) /V /Yes /AS /Yes",
+    ]
+    written = pdf_bytes([["Name, country"], ["Cats purr."]], annotations=[*shown, *hidden])
+    path.write_bytes(written)
+    document = parsed(path)
+    assert pages(document) == ["Name, country\nAnn\nOf Ulm\nFrance\nA free text\nA note\n", "Cats purr."]
+    assert path.read_bytes() == written
+    assert not document.notes["PDF files whose form values are not read (XFA)"]
+
+
+def test_the_values_of_an_xfa_form_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    field = "/Subtype /Widget /FT /Tx /T (f) /V (Ann)"
+    path.write_bytes(pdf_bytes([["Name"]], annotations=[field], form="/XFA (<xdp/>)"))
+    document = parsed(path)
+    assert document.text == "Name"
+    assert document.notes["PDF files whose form values are not read (XFA)"] == 1
+
+
+def test_a_scan_with_a_note_is_still_a_scan(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf_bytes([[]], annotations=["/Subtype /Text /Contents (A note)"]))
+    with pytest.raises(InputError, match="has no text layer"):
+        parsed(path)
+
+
+@pytest.mark.parametrize("title", ["untitled", "Untitled"])
+def test_the_default_title_of_pdf_writers_is_no_title(title: str, tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf_bytes([["Cats purr."]], title=title))
+    assert parsed(path).title == ""
+
+
+def test_the_text_of_a_pdf_page_has_composed_letters_and_hyphens_for_the_marks_of_a_line_end() -> None:
+    for marked, text in [
+        ("exam\ufffeple", "exam-\nple"),
+        ("exam\ufffe\r\nple", "exam-\nple"),
+        ("10\xad \r\n20", "10-\n20"),
+        ("un\xad", "un-"),
+        ("\ufffe Cats\x01\ufffe", "Cats"),
+    ]:
+        assert cleaned(marked) == text
+    assert cleaned(" Mu\u0308ller\r\n") == "M\xfcller"
