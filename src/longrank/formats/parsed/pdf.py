@@ -14,7 +14,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff
 _HYPHEN = re.compile(  # PDFium writes U+FFFE for a hyphen behind a letter, and leaves the line end out
     "(?<=[^\\W_])(?:\ufffe[ \t]*(?:\r?\n)?(?=[^\\W_])|[\x02\xad][ \t]*(?:\r?\n|\\Z))"
 )
-_LINE_END = re.compile(r"[ \t]*\r?\n")
 
 
 def read_pdf(path: str) -> Iterator[Parsed]:
@@ -70,8 +69,9 @@ def _pages(document: Any, n_pages: int) -> list[tuple[str, str] | None]:
 
 def cleaned(text: str) -> str:
     """Return the text of a page with plain line ends and composed letters (NFC), and without control characters."""
-    text = _CONTROL.sub("", _LINE_END.sub("\n", _HYPHEN.sub("-\n", text)))
-    return unicodedata.normalize("NFC", text).strip()
+    text = _CONTROL.sub("", _HYPHEN.sub("-\n", text).replace("\r\n", "\n"))
+    lines = unicodedata.normalize("NFC", text).split("\n")
+    return "\n".join(line.rstrip(" \t") for line in lines).strip()
 
 
 def _parsed(pages: list[tuple[str, str] | None], unread_form: bool, metadata: dict[str, str]) -> Parsed:
