@@ -142,7 +142,8 @@ def index(
     ocr: Annotated[
         str | None,
         typer.Option(
-            help="Command that prints the text of a scanned PDF, whose path is its last argument.", metavar="COMMAND"
+            help="Command that prints the text of a PDF without any text layer, whose path is its last argument.",
+            metavar="COMMAND",
         ),
     ] = None,
     add: Annotated[bool, typer.Option("--add", help="Add the documents of the sources to INDEX.")] = False,

@@ -25,7 +25,7 @@ TITLE = "title"
 PASSAGES = "passages"
 ID_KEYS = ("doc_id", "id", "_id", "docno")
 NAMES_OF_TEXT = ("text", "body", "contents")
-NOT_COMPOSED = "documents with decomposed letters (not NFC), which analyzers porter and none do not find composed"
+NOT_COMPOSED = "documents with decomposed letters (not NFC), which the analyzers porter and none do not compose"
 _OFFSETS = {PAGE_STARTS, HEADINGS}
 
 
@@ -41,8 +41,8 @@ class FileOptions:
         visited: called with each file after it was read, and False if it was skipped since it could not be read.
         only: files to read among those of a folder; None: all files.
         limits: limits of the parsers in child processes.
-        ocr: command that prints the text of a scanned file, whose path is its last argument; None: such files are
-            skipped.
+        ocr: command that prints the text of a file without any text layer, whose path is its last argument; None:
+            such files are skipped.
     """
 
     include: tuple[str, ...] = ()
@@ -147,10 +147,10 @@ class Composer:
         text = "\n".join(filter(None, parts.values()))
         if self._names and not text:
             notes.add("documents with an empty text", _shown(where))
-        if not is_normalized("NFC", text):
-            notes.add(NOT_COMPOSED, _shown(where))
         title = record.values.get(TITLE)
         title = "" if title is None else _value(record.values, TITLE, where) or ""
+        if not (is_normalized("NFC", text) and is_normalized("NFC", title)):
+            notes.add(NOT_COMPOSED, _shown(where))
         passages = self._passages(record, text, where, notes)
         metadata = self._other(record, where, notes)
         if self._options.title_in_text:

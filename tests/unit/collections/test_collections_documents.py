@@ -13,7 +13,7 @@ from longrank.errors import InputError
 from longrank.formats.corpora import Located
 from longrank.formats.lines import TextOptions
 from longrank.formats.opening import Limits
-from longrank.formats.records import CorpusOptions
+from longrank.formats.records import NOT_COMPOSED, CorpusOptions
 from longrank.text.segment import make_segmenter
 from longrank.types import UNMATCHED, Document, Notes
 from malformed_documents import CASES, HTML, Case, by_id
@@ -95,6 +95,13 @@ def test_empty_texts_are_counted_unless_no_text_is_asked_for(tmp_path: Path) -> 
     notes = Notes()
     documents(path, notes=notes, fields=("title",))
     assert notes.lines() == []
+
+
+def test_documents_with_decomposed_letters_are_counted_and_kept_as_they_are(tmp_path: Path) -> None:
+    rows, notes = [("M\xfcller", ""), ("Mu\u0308ller", ""), ("x", "Mu\u0308ller"), ("plain", "")], Notes()
+    path = jsonl(tmp_path, *({"id": text, "text": text, "title": title} for text, title in rows))
+    assert [(document.text, document.title) for document in documents(path, notes=notes)] == rows
+    assert notes[NOT_COMPOSED] == 2
 
 
 # --- passages -------------------------------------------------------------------------------------
