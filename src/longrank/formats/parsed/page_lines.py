@@ -3,7 +3,7 @@
 - A line is a running header or footer if the same line is at the same edge of at least two of the four pages before
   and the four pages after. Case does not count, and a page number does not: a number from 1 to the number of pages
   that grows by one from page to page. At most two lines of each edge are left out, from the edge inwards, and never
-  all lines of a page. The first of equal lines stays, so every word of the file is in the text.
+  all lines of a page. The first of equal lines stays, so every word of the file but page numbers is in the text.
 - The line end behind a hyphen is left out, except before *and* or *or* (``pre-`` and ``post-war``). The hyphen is left
   out, too, between two lower-case letters, except behind a single letter and in a compound that has a hyphen before
   (``e-mail``, ``mother-in-law``). A word of letters that the document has elsewhere, in one of the two spellings alone,
