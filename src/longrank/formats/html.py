@@ -1,4 +1,4 @@
-"""HTML pages: a file is a document with a title and the main text that resiliparse finds.
+"""HTML pages: a file is a document with a title and the text of the page without navigation.
 
 Offsets of passages refer to this text, which the index stores.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from longrank.formats.html_pages import page_headings, page_text, resiliparse
+from longrank.formats.html_pages import read_page, resiliparse
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode
 from longrank.formats.parsed.language_codes import language_fields
 from longrank.formats.records import CorpusOptions, Record, SourceFile
 from longrank.formats.whole_files import decoded, read_whole, without_nul
 from longrank.types import Notes
-from longrank.types.pages import HEADINGS
+from longrank.types.pages import HEADINGS, SOURCE
 
 
 def read_html(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
@@ -27,10 +27,9 @@ def read_html(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterato
     raw = read_whole(file.path, options.text.limits)
     resiliparse()
     markup = without_nul(_decoded(raw, file, notes, options), file.path)
-    title, text = page_text(markup, str(file.path), notes, main_content=True)
-    headings = page_headings(markup, text)
-    values = {"title": title, "text": text, **_language(markup)}
-    yield Record(file.name, values | ({HEADINGS: headings} if headings else {}), None)
+    page = read_page(markup, str(file.path), notes, navigation=False)
+    values = {"title": page.title, "text": page.text, SOURCE: file.source, **_language(markup)}
+    yield Record(file.name, values | ({HEADINGS: page.headings} if page.headings else {}), None)
 
 
 _LANGUAGE = re.compile(r"<html\b[^<>]*?\slang\s*=\s*[\"']?([^\s\"'<>]+)", re.IGNORECASE)

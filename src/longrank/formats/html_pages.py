@@ -1,89 +1,99 @@
-"""Title and text of an HTML page, by resiliparse; pages that would take a parser forever are detected before."""
+"""Title, text and headings of an HTML page, by resiliparse; pages that would take a parser forever are found before."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from longrank.errors import MissingExtra
+from longrank.formats.html_tags import END, STARTS, prepared
 from longrank.formats.markup import cut_out, plain_text
 from longrank.formats.parsed.writer import SOFT_HYPHEN
 from longrank.types import Notes
 
 
-def page_text(markup: str, where: str, notes: Notes, *, main_content: bool) -> tuple[str, str]:
-    """Return the title of a page and its text: the main content without navigation, or the whole page.
+class Page(NamedTuple):
+    """Title and text of a page, and (start, end, level) of the headings in the text, in order."""
 
-    A page without main content is read whole, and so is a page with tags so deeply nested that the search for main
-    content would take forever. Both kinds are counted.
+    title: str
+    text: str
+    headings: list[tuple[int, int, int]]
+
+
+_NAVIGATION = ("nav", "[role=navigation]", "[role=search]", "a.headerlink")
+_HIDDEN = ("annotation", "annotation-xml")  # other forms of a formula, which browsers do not show
+
+
+def read_page(markup: str, where: str, notes: Notes, *, navigation: bool) -> Page:
+    """Return the page.
+
+    Without `navigation`, what the page itself marks as navigation or search form is left out; all if nothing else has
+    text, or if a ``<nav>`` is not closed, since it holds the rest of the page. Such pages are counted, and so are pages
+    with tags so deeply nested that a parser would take forever: their tags are removed.
 
     Raises:
         MissingExtra: the HTML reader is not installed.
     """
     extract, tree_of = resiliparse()
+    markup = prepared(markup)
     if _is_monstrous(markup):
         notes.add("pages too deeply nested for an HTML parser, read whole", where)
-        return _stripped(markup)
-    tree = tree_of(_prepared(markup))
-    title = " ".join((tree.title or "").split())
-    text = extract(tree, main_content=main_content, list_bullets=False, alt_texts=False).strip()
-    if not text and main_content:
-        text = extract(tree, main_content=False, list_bullets=False, alt_texts=False).strip()
-        notes.add("pages without main content read whole", where, bool(text))
-    return title, text
+        return _page(*_stripped(markup))
+    tree = tree_of(markup)
+    text = ""
+    if not navigation and _navigation_is_closed(markup):
+        text = _extracted(extract, tree, (*_NAVIGATION, *_HIDDEN))
+    if not text:
+        text = _extracted(extract, tree, _HIDDEN)
+        notes.add("pages of navigation alone, or whose <nav> is not closed, read whole", where, bool(text) > navigation)
+    return _page(tree.title or "", text)
 
 
-_NAMES = {"ul": "ol", "figure": "div", "figcaption": "p"}
-_RENAMED = re.compile(rf"(</?)({'|'.join(_NAMES)})(?=[\s/>])", re.IGNORECASE)
-_MENU = re.compile(
-    r"(<ul\b[^<>]*>(?:\s*<li\b[^<>]*>\s*<a\b[^<>]*>[^<]*</a\s*>\s*(?:</li\s*>)?)+\s*</ul\s*>)", re.IGNORECASE
-)
+def _extracted(extract: Any, tree: Any, skipped: tuple[str, ...]) -> str:
+    options = {"main_content": False, "list_bullets": False, "alt_texts": False, "noscript": True}
+    text: str = extract(tree, **options, skip_elements=list(skipped))
+    return text.strip()
 
 
-def _prepared(markup: str) -> str:
-    """Return a page without soft hyphens, and with names of tags that the search for the main content keeps.
+_NAV = re.compile(r"<(/?)nav(?=[\s/>])", re.IGNORECASE)
 
-    It takes lists of bullets near the body, figures and captions for navigation. Lists of links alone keep their name.
+
+def _navigation_is_closed(markup: str) -> bool:
+    slashes = _NAV.findall(markup)
+    return slashes.count("") <= slashes.count("/")
+
+
+def _page(title: str, text: str) -> Page:
+    return Page(" ".join(_unmarked(title)[0].split()), *_unmarked(text))
+
+
+_MARK = re.compile(rf"[{STARTS}{END}](?:(?<!{END})\s*+(?:{END}\s*+)?)?")  # with white space inside a heading
+
+
+def _unmarked(text: str) -> tuple[str, list[tuple[int, int, int]]]:
+    """Return a text without marks and soft hyphens, composed (NFC), and (start, end, level) of the marked headings.
+
+    A heading ends with its paragraph; without a mark of its end, with its line.
     """
-    markup = markup.replace(SOFT_HYPHEN, "").replace("&shy;", "")
-    parts = _MENU.split(markup)  # every second part is a list of links
-    parts[::2] = [_RENAMED.sub(lambda tag: tag[1] + _NAMES[tag[2].lower()], part) for part in parts[::2]]
-    return "".join(parts)
-
-
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-
-
-def page_headings(markup: str, text: str) -> list[tuple[int, int, int]]:
-    """Return (start, end, level) of the headings of a page in its extracted text, in order.
-
-    A heading is found if its words are a line of the text, after the heading before.
-    """
-    _, tree_of = resiliparse()
-    found, position = [], 0
-    if _is_monstrous(markup):
-        return []
-    for node in list(tree_of(_prepared(markup)).body or ()):  # a walk: selectors take quadratic time
-        if node.tag not in _HEADINGS:
-            continue
-        words = " ".join(node.text.split())
-        start = _line(text, words, position) if words else -1
-        if start >= 0:
-            position = start + len(words)
-            found.append((start, position, int(node.tag[1])))
-    return found
-
-
-def _line(text: str, words: str, position: int) -> int:
-    """Return the place of a line of `text` from `position` on; -1 if no line has these words alone."""
-    start = text.find(words, position)
-    while start >= 0:
-        end = start + len(words)
-        if (start == 0 or text[start - 1] == "\n") and text[end : end + 1] in ("", "\n"):
-            return start
-        start = text.find(words, end)
-    return -1
+    text = normalize("NFC", text.replace(SOFT_HYPHEN, ""))
+    parts: list[str] = []
+    headings: list[tuple[int, int, int]] = []
+    level = start = position = 0
+    for mark in [*_MARK.finditer(text), None]:
+        part = text[position : mark.start() if mark else len(text)]
+        if level:
+            closed = mark is not None and mark[0] == END
+            part = part.rstrip() if closed else part
+            heading = part.partition("\n\n" if closed else "\n")[0].rstrip()
+            headings += [(start, start + len(heading), level)] * bool(heading)
+        parts.append(part)
+        start += len(part)
+        if mark:
+            position = mark.end()
+            level = 0 if END in mark[0] else STARTS.index(mark[0][0]) + 1
+    return "".join(parts), headings
 
 
 def resiliparse() -> tuple[Any, Any]:
@@ -120,8 +130,8 @@ _MAX_ATTRIBUTES = 1000
 def _is_monstrous(markup: str) -> bool:
     """Tell whether parsing could take more than linear time.
 
-    It can if more than 512 elements are open at once or a tag has thousands of attributes: HTML parsers and the
-    search for main content walk these lists repeatedly. Elements are counted by name, so that a stray end tag
+    It can if more than 512 elements are open at once or a tag has thousands of attributes: HTML parsers walk these
+    lists repeatedly. Elements are counted by name, so that a stray end tag
     closes nothing.
     """
     if markup.count("<") <= _MAX_DEPTH and len(markup) <= _MAX_DEPTH * _MAX_ATTRIBUTES // 10:

@@ -52,15 +52,9 @@ def _record(file: SourceFile, parsed: Parsed, notes: Notes) -> Record:
         notes.add(
             f"values '{SOURCE}' of the files themselves left out: the field holds the file's path", str(file.path)
         )
-    values: dict[str, Any] = {**parsed.values, "title": parsed.title, "text": parsed.text, SOURCE: _source(file)}
+    values: dict[str, Any] = {**parsed.values, "title": parsed.title, "text": parsed.text, SOURCE: file.source}
     if parsed.pages:
         values |= {"pages": len(parsed.pages), PAGE_STARTS: parsed.pages}
     if parsed.headings:
         values[HEADINGS] = parsed.headings
     return Record(file.name + parsed.name, values, None)
-
-
-def _source(file: SourceFile) -> str:
-    """Return the path relative to the source folder; the id is that path with blanks escaped."""
-    path = "/".join(file.path.parts[-1 - file.name.count("/") :])
-    return path.encode(errors="replace").decode()

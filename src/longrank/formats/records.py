@@ -95,6 +95,12 @@ class SourceFile(NamedTuple):
     path: Path
     name: str
 
+    @property
+    def source(self) -> str:
+        """The path relative to the source folder; `name`, the id, is that path with blanks escaped."""
+        path = "/".join(self.path.parts[-1 - self.name.count("/") :])
+        return path.encode(errors="replace").decode()
+
 
 class Record(NamedTuple):
     """A document as its source has it; `line` is its first line, None if it is the whole file."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from longrank.errors import InputError
-from longrank.formats.html_pages import page_text
+from longrank.formats.html_pages import read_page
 from longrank.formats.ids import check_id
 from longrank.formats.markup import plain_text
 from longrank.formats.records import CorpusOptions, Record, SourceFile
@@ -61,8 +61,8 @@ def read_trecweb(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iter
         if header is None:
             raise InputError("no </DOCHDR> in this <DOC>", path=file.path, line=raw.line, fix="is it trectext?")
         doc_id, _ = _identified(raw, raw.text[: header.start()], file)
-        title, text = page_text(raw.text[header.end() :], f"{file.path}:{raw.line}", notes, main_content=False)
-        yield Record(doc_id, {"title": title, "text": text}, raw.line)
+        page = read_page(raw.text[header.end() :], f"{file.path}:{raw.line}", notes, navigation=True)
+        yield Record(doc_id, {"title": page.title, "text": page.text}, raw.line)
 
 
 # --- the parts of a document ----------------------------------------------------------------------

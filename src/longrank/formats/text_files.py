@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from longrank.formats.records import CorpusOptions, Record, SourceFile
 from longrank.formats.whole_files import whole_text
 from longrank.types import Notes
+from longrank.types.pages import SOURCE
 
 
 def read_text(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
@@ -15,4 +16,4 @@ def read_text(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterato
     Raises:
         InputError: the file cannot be read as text.
     """
-    yield Record(file.name, {"text": whole_text(file.path, notes, options)}, None)
+    yield Record(file.name, {"text": whole_text(file.path, notes, options), SOURCE: file.source}, None)
