@@ -1,4 +1,4 @@
-"""Prepare the markup of HTML pages for resiliparse: mark headings, and name elements that it drops or glues by names it reads."""
+"""Prepare the markup of HTML pages for resiliparse: mark headings, and rename elements that it drops or glues."""
 
 from __future__ import annotations
 
@@ -79,8 +79,10 @@ def _without_drawings(markup: str) -> str:
         elif depth:
             depth -= 1
             if not depth:
-                kept.append(markup[position:begin])
-                texts = (_LINE_OF_DRAWING.sub(r" <\1span", text) for _, text in _DRAWN.findall(markup, begin, tag.start()))
+                kept += [markup[position:begin], " "]
+                texts = (
+                    _LINE_OF_DRAWING.sub(r" <\1span", text) for _, text in _DRAWN.findall(markup, begin, tag.start())
+                )
                 kept += [f"<div>{text}</div>" for text in texts]
                 position = tag.end()
     return "".join([*kept, markup[position:]])

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from longrank.collections.documents import locate_documents
 from longrank.errors import InputError, MissingExtra
-from longrank.formats.html_pages import page_headings, page_text
+from longrank.formats.html_pages import Page, read_page
 from longrank.formats.lines import TextOptions
 from longrank.formats.records import CorpusOptions
 from longrank.types import Document, Notes
@@ -37,16 +38,140 @@ def read(folder: Path, content: bytes | str, notes: Notes | None = None, text: T
     return one.document
 
 
-def test_title_and_main_content_without_navigation_and_scripts(tmp_path: Path) -> None:
+def page(markup: str, notes: Notes | None = None, *, navigation: bool = False) -> Page:
+    return read_page(markup, "page.html", Notes() if notes is None else notes, navigation=navigation)
+
+
+def test_title_and_text_without_navigation_and_scripts(tmp_path: Path) -> None:
     document = read(tmp_path, PAGE)
-    assert document == Document("page.html", "Dogs & cats", "Of dogs\n\nDogs bark at the moon.\n\nCats do not.")
+    text = "Of dogs\n\nDogs bark at the moon.\n\nCats do not.\n\nLegal notice"
+    assert document == Document("page.html", "Dogs & cats", text)
+    assert document.headings == ((0, 7, 1),)
+    assert document.metadata["source"] == "page.html"
 
 
-def test_a_page_that_is_all_navigation_is_read_whole_and_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [("<nav><a href='/'>Home</a></nav>", "Home"), ("<nav><a href='/'>Home</a><p>Dogs bark.", "Home\n\nDogs bark.")],
+)
+def test_a_page_of_navigation_alone_or_with_nav_not_closed_is_read_whole_and_counted(markup: str, text: str) -> None:
     notes = Notes()
-    document = read(tmp_path, "<title>t</title><nav><a href='/'>Home</a></nav>", notes)
-    assert document.text == "Home"
-    assert notes["pages without main content read whole"] == 1
+    assert page(markup, notes).text == text
+    assert notes["pages of navigation alone, or whose <nav> is not closed, read whole"] == 1
+
+
+def test_pages_of_trec_web_keep_their_navigation() -> None:
+    markup = "<nav>Home</nav><div role=search>Find</div>Dogs"
+    assert page(markup, navigation=True).text == "Home\nFind\nDogs"
+    assert page(markup).text == "Dogs"
+
+
+@pytest.mark.parametrize("name", ["related-work", "search", "menu", "legal", "copyright", "recommended", "sidebar"])
+@pytest.mark.parametrize("element", ["section", "div", "aside", "header", "footer"])
+def test_ids_and_classes_decide_nothing(name: str, element: str) -> None:
+    markup = f"<p>Before.<{element} id={name} class={name}><h2>Work</h2><p>Words</{element}><p>After."
+    assert page(markup).text.split() == ["Before.", "Work", "Words", "After."]
+
+
+BLOCKS = (
+    "address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure footer form h1"
+    " h2 h3 h4 h5 h6 header hgroup legend li listing main menu ol p pre section select summary textarea ul iframe"
+    " noframes label button object video audio"
+)
+INLINE = (
+    "a abbr acronym b bdi bdo big canvas cite code data del dfn em font i ins kbd mark noscript output q s samp small"
+    " span strike strong sub sup time tt u var custom-element"
+)
+
+
+@pytest.mark.parametrize("name", BLOCKS.split())
+@pytest.mark.parametrize("case", [str.lower, str.upper])
+def test_elements_that_show_apart_separate_words(name: str, case: Callable[[str], str]) -> None:
+    inside = f"<{case(name)} class=x>one</{case(name)}>"
+    assert page(f"before{inside}{inside}after").text.split() == ["before", "one", "one", "after"]
+
+
+@pytest.mark.parametrize("name", INLINE.split())
+def test_elements_inside_words_separate_none(name: str) -> None:
+    assert page(f"<p>be<{name}>fo</{name}>re").text == "before"
+
+
+@pytest.mark.parametrize(
+    ("markup", "words"),
+    [
+        ("<details><summary>Opening hours</summary>Weekdays</details>", "Opening hours Weekdays"),
+        ("gl1<hr>gl2<br>gl3<input>gl4", "gl1 gl2 gl3 gl4"),
+        ("<select><option>one<option selected>two</select>", "one two"),
+        ("<table><caption>cap</caption><thead><tr><th>a<th>b</thead><tr><td>c<td>d</table>", "cap a b c d"),
+        ("<time>1815</time> <label>Name</label>", "1815 Name"),
+        ("<p>日<p>○<p>a ✓ b<p>€", "日 ○ a ✓ b €"),
+        ("<h2>Publications</h2><ul><li><a href=a>First</a><li><a href=b>Second</a></ul>", "Publications First Second"),
+        ("<frameset><frame src=a><noframes>Dogs<p>bark</noframes></frameset>", "Dogs bark"),
+        ("<iframe><p>one</p><p>two</p></iframe>", "one two"),
+        ("<template>no</template><script>no</script><style>no</style><!-- no -->yes", "yes"),
+        ("<p hidden>Tab</p><p style='display:none'>two</p>", "Tab two"),
+        ("so&shy;ft so&#173;ft so&#xAD;ft so\xadft", "soft soft soft soft"),
+        ("cafe\u0301", "caf\xe9"),
+        ("<math><semantics><mi>x</mi><mo>=</mo><mn>2</mn><annotation>x=2</annotation></semantics></math>", "x=2"),
+    ],
+)
+def test_all_text_of_a_page_is_read(markup: str, words: str) -> None:
+    assert page(markup).text.split() == words.split()
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        (
+            "a<svg><title>no</title><path d=x /><text x=1>one</text><TEXT><tspan>two</tspan></TEXT></svg>b",
+            "a one two b",
+        ),
+        ("<svg><svg/><svg><text>in</text></svg><text>out</text></svg>b", "in out b"),
+        ("<svg><foreignObject><div>label</div></foreignObject></svg>b", "label b"),
+        ("<script>'<svg>'</script>a<script>'</svg>'</script>b", "ab"),
+        ("<!-- <svg> -->a<!-- </svg> -->b", "ab"),
+        ("<svg><rect><p>a", "a"),
+        ("a<svg><path/></svg>b", "a b"),
+        (f"<svg>{'<path>' * 1000}<text>one</text></svg>b", "one b"),
+    ],
+)
+def test_text_of_drawings_is_read(markup: str, text: str) -> None:
+    notes = Notes()
+    assert page(markup, notes).text.split() == text.split()
+    assert notes.lines() == []
+
+
+@pytest.mark.parametrize(
+    ("markup", "found"),
+    [
+        ("<ul><li>Cats</ul><h2>Cats</h2>", [("Cats", 2)]),
+        ("<p>1. Cats<h2>1.&nbsp;Cats</h2>", [("1.\xa0Cats", 2)]),
+        (
+            "<h2>Cats<a class=headerlink href=#c>\xb6</a></h2><h3>Dogs<a href=#d>&#182;</a></h3>",
+            [("Cats", 2), ("Dogs", 3)],
+        ),
+        ("<H1 class='a > b'>  Cats<br>and dogs </H1>", [("Cats\nand dogs", 1)]),
+        ("<h2></h2><h2> </h2>a<h2><img></h2><h2><b>C</b>ats</h2>", [("Cats", 2)]),
+        ("<h2>Cats<p>Dogs</p></h2>", [("Cats", 2)]),
+        ("<h2>Cats<p>Dogs<h3>Mice", [("Cats", 2), ("Mice", 3)]),
+        ("<nav><h2>Menu</h2></nav><!-- <h2>No</h2> --><h2 title='<h1>'>Cats</h2>", [("Cats", 2)]),
+        ("<h2 title=don't>Cat's</h2>", [("Cat's", 2)]),
+        ("<title>of <h1> and <summary></title><h2><button>Cats</button></h2>", [("Cats", 2)]),
+        ("\ufdd0Dogs\ufdd6<h2>Ca\ufdd1ts</h2>", [("Cats", 2)]),
+        ("<h2>Ca&shy;ts</h2>cafe\u0301<h6>E\u0301te\u0301</h6>", [("Cats", 2), ("\xc9t\xe9", 6)]),
+        ("<div>" * 1000 + "<h2>Cats</h2>dogs", [("Cats", 2)]),
+    ],
+)
+def test_headings_are_found_where_they_stand(markup: str, found: list[tuple[str, int]]) -> None:
+    _, text, places = page(markup)
+    assert [(text[start:end], level) for start, end, level in places] == found
+    assert text == text.strip()
+    assert not any(mark in text for mark in "\ufdd0\ufdd1\ufdd6")
+    assert places[-1][0] == text.rindex(found[-1][0])
+
+
+def test_a_title_keeps_names_of_tags() -> None:
+    assert page("<title>The &shy;<h1> and <summary></title>a").title == "The <h1> and <summary>"
 
 
 @pytest.mark.parametrize(
@@ -119,11 +244,11 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("page", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_pages_take_linear_time(page: str) -> None:
+@pytest.mark.parametrize("markup", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_pages_take_linear_time(markup: str) -> None:
     notes = Notes()
     began = time.process_time()
-    _, text = page_text(f"<title>t</title>{page}", "page.html", notes, main_content=True)
+    text = page(f"<title>t</title>{markup}", notes).text
     assert time.process_time() - began < 2
     assert "dogs" in text
     assert notes.lines() == ["pages too deeply nested for an HTML parser, read whole: 1 (first: page.html)"]
@@ -134,8 +259,7 @@ def test_large_pages_that_people_write_are_not_taken_for_hostile() -> None:
     body = "".join(rows.format("iVBOR/w0K" * 500) for _ in range(200)) + "<p>dogs<li>bark" * 5000
     script = "<script>" + "for(i=0;i<n;i++){a<b}" * 2000 + "</script>"
     notes = Notes()
-    page = f"<html><head>{script}</head><body><table>{body}</table></body></html>"
-    assert "dogs" in page_text(page, "page.html", notes, main_content=False)[1]
+    assert "dogs" in page(f"<html><head>{script}</head><body><table>{body}</table></body></html>", notes).text
     assert notes.lines() == []
 
 
@@ -150,34 +274,32 @@ def test_large_pages_that_people_write_are_not_taken_for_hostile() -> None:
     ],
 )
 def test_a_page_keeps_the_language_that_it_names(start: str, lang: dict[str, str], tmp_path: Path) -> None:
-    assert read(tmp_path, f"{start}<body><p>Some words of the page.").metadata == lang
+    assert read(tmp_path, f"{start}<body><p>Some words of the page.").metadata == {"source": "page.html", **lang}
 
 
-@pytest.mark.parametrize(
-    "around", ["{}", "<main>{}</main>", "<main><article>{}</article></main>", "<div><ol><li>{}</li></ol></div>"]
-)
-def test_lists_and_captions_are_main_content(around: str) -> None:
-    inside = (
-        "<h2>Ingre&shy;dients</h2><p>What you need for four people on a Sunday morning, in the order of use.</p>"
-        "<ul class=a><li>two cups of buckwheat</li><li>cardamom</li></ul>"
-        "<figure><img src=p.jpg><figcaption>Batter with blueberries</figcaption></figure>"
-    )
-    menu = (
-        "<nav><UL><li>All <a href=/>pages</a></li></UL></nav><ul class=top><li><a href=/>Start</a><li><a>Help</a></ul>"
-    )
-    page = f"<html><head><title>t</title></head><body>{menu}{around.format(inside)}</body></html>"
-    _, text = page_text(page, "page.html", Notes(), main_content=True)
-    assert [line.strip() for line in text.splitlines() if line.strip()] == [
-        "Ingredients",
-        "What you need for four people on a Sunday morning, in the order of use.",
-        "two cups of buckwheat",
-        "cardamom",
-        "Batter with blueberries",
-    ]
-    assert [text[start:end] for start, end, _ in page_headings(page, text)] == ["Ingredients"]
+UNCLOSED = [
+    "<h2 '",
+    '<h2 "',
+    "<h2 a",
+    "<title>",
+    "<svg>",
+    "<svg><text>",
+    "<text>",
+    "<a >\xb6",
+    "<nav>",
+    "<h1>",
+    "</h1>",
+    "<tspan",
+]
+
+
+@pytest.mark.parametrize("piece", UNCLOSED)
+def test_unclosed_tags_take_linear_time(piece: str) -> None:
+    began = time.process_time()
+    page(piece * 100_000 + "<svg>" + piece * 100_000 + "</svg>")
+    assert time.process_time() - began < 3
 
 
 def test_thousands_of_headings_take_linear_time() -> None:
-    page = "".join(f"<h2>Heading {n}</h2><p>Some words of text {n}.</p>" for n in range(10_000))
-    _, text = page_text(page, "page.html", Notes(), main_content=False)
-    assert len(page_headings(page, text)) == 10_000
+    markup = "".join(f"<h2>Heading {n}</h2><p>Some words of text {n}.</p>" for n in range(10_000))
+    assert len(page(markup).headings) == 10_000
