@@ -32,6 +32,7 @@ _NAMES = {
     **{"<" + old: " <span" for old in _INLINE},
     **{"</" + old: " </span" for old in _INLINE},
     "<input": " <input",
+    "<mtd": " <mtd",
     "<search": '<div role="search"',
     "</search": "</div",
 }

@@ -269,7 +269,9 @@ def test_file_names_become_ids_of_one_word(tmp_path: Path) -> None:
     (tmp_path / "my notes").mkdir()
     (tmp_path / "my notes" / "dogs\tand cats.txt").write_text("x")
     notes = Notes()
-    assert documents(tmp_path, notes=notes)[0].doc_id == "my%20notes/dogs%09and%20cats.txt"
+    [document] = documents(tmp_path, notes=notes)
+    assert document.doc_id == "my%20notes/dogs%09and%20cats.txt"
+    assert document.metadata["source"] == "my notes/dogs\tand cats.txt"
     assert notes["file names with blanks, written %20 in ids"] == 1
 
 

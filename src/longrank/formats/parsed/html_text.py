@@ -6,8 +6,9 @@ from html.parser import HTMLParser
 
 from longrank.formats.parsed.writer import TextWriter
 
-_CODE = frozenset({"script", "style"})
-_ASIDE = frozenset({"template", "nav", "svg", "math"})
+_CODE = frozenset({"script", "style", "annotation", "annotation-xml"})
+_ASIDE = frozenset({"template", "nav", "svg"})
+_DRAWN = frozenset({"text", "foreignobject"})  # elements of a drawing with text of its own
 INLINE = frozenset(
     {
         "a",
@@ -32,14 +33,19 @@ INLINE = frozenset(
     | {"acronym", "data", "label", "strike", "time"}
 )
 """Elements whose tags separate no words."""
+_FORMULA = frozenset(
+    {"math", "semantics", "mrow", "mstyle", "mpadded", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfenced", "menclose"}
+    | {"mfrac", "msqrt", "mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts"}
+)
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
-_CELLS = ("td", "th")
+_CELLS = ("td", "th", "mtd")
 
 
 def add_html(markup: str, writer: TextWriter) -> str:
     """Add the text of an HTML page, one paragraph per block.
 
-    Menus, drawings, formulas and templates are left out, unless their end tag is missing: the text of the page follows.
+    Navigation (``<nav>``), templates, and drawings except the text that they show are left out, unless their end tag is
+    missing: the text of the page follows. A heading ends with its first paragraph.
 
     Returns:
         The page's title, empty if it has none.
@@ -58,7 +64,8 @@ class _Reader(HTMLParser):
         self._writer = writer
         self._parts: list[str] = []
         self._held: list[tuple[str, int]] = []  # blocks since an element of `_ASIDE` began
-        self._level = self._aside = self._verbatim = 0
+        self._around: list[int] = []  # open elements of `_ASIDE` around each open element of `_DRAWN`
+        self._level = self._aside = self._drawings = self._verbatim = 0
         self._in_title = self._in_code = False
 
     def unknown_decl(self, data: str) -> None:
@@ -69,18 +76,25 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _CODE:
             self._in_code = True
+        elif self._in_code:
+            return
         elif tag in _ASIDE:
             self._end_block()
             self._aside += 1
-        elif tag == "title":
+            self._drawings += tag == "svg"
+        elif tag in _DRAWN and 0 < self._aside == self._drawings:
+            self._end_block()
+            self._around.append(self._aside)
+            self._aside = 0
+        elif tag == "title" and not self._drawings:
             self._in_title = True
         elif tag == "br":
             self._parts.append("\n")
         elif tag in _CELLS:
             self._parts.append("\t")
-        elif tag not in INLINE:
+        elif tag not in INLINE and tag not in _FORMULA:
             self._end_block()
-            self._level = _LEVELS.get(tag, 0)
+            self._level = _LEVELS.get(tag, self._level)
             self._verbatim += tag == "pre"
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -88,19 +102,30 @@ class _Reader(HTMLParser):
             self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in _CODE:
+        if tag in _CODE or tag == "math":
             self._in_code = False
+        elif self._in_code:
+            return
         elif tag in _ASIDE:
             self._end_block()
-            self._aside = max(0, self._aside - 1)
-            if not self._aside:
-                self._held.clear()
+            self._leave(tag)
+        elif tag in _DRAWN and self._around:
+            self._end_block()
+            self._aside = self._around.pop()
         elif tag == "title":
             self._in_title = False
-        elif tag not in INLINE and tag not in _CELLS:
+        elif tag not in INLINE and tag not in _CELLS and tag not in _FORMULA:
             self._end_block()
-            self._level = 0
+            self._level = 0 if tag in _LEVELS else self._level
             self._verbatim = max(0, self._verbatim - (tag == "pre"))
+
+    def _leave(self, tag: str) -> None:
+        if tag == "svg":
+            self._drawings = max(0, self._drawings - 1)
+            self._aside = self._around.pop() if self._around else self._aside  # a <text> that is not closed
+        self._aside = max(0, self._aside - 1)
+        if not self._aside:
+            self._held.clear()
 
     def handle_data(self, data: str) -> None:
         if self._in_title:
@@ -123,6 +148,8 @@ class _Reader(HTMLParser):
             self._held.append((text, self._level))
         else:
             self._writer.add(text, self._level)
+        if text.strip():
+            self._level = 0
         self._parts = []
 
 
