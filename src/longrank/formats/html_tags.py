@@ -31,8 +31,7 @@ _NAMES = {
     **{"</" + old: "</" + new for old, new in _BLOCKS.items()},
     **{"<" + old: " <span" for old in _INLINE},
     **{"</" + old: " </span" for old in _INLINE},
-    "<input": " <input",
-    "<mtd": " <mtd",
+    **{"<" + name: f" <{name}" for name in ("input", "mtd", "td", "th")},
     "<search": '<div role="search"',
     "</search": "</div",
 }

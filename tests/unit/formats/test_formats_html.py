@@ -3,7 +3,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -94,6 +96,40 @@ def test_elements_that_show_apart_separate_words(name: str, case: Callable[[str]
 @pytest.mark.parametrize("name", INLINE.split())
 def test_elements_inside_words_separate_none(name: str) -> None:
     assert page(f"<p>be<{name}>fo</{name}>re").text == "before"
+
+
+def test_no_word_of_nested_elements_is_lost_or_glued() -> None:
+    random = Random(7)
+    ended_by_others = {
+        "a",
+        "dd",
+        "dt",
+        "li",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "p",
+    }  # by an element of the same kind inside
+    blocks, inline = set(BLOCKS.split()) - ended_by_others, set(INLINE.split()) - ended_by_others
+    names = sorted(blocks | inline)
+
+    def nested(depth: int) -> tuple[str, str]:
+        parts = [(f"w{random.randrange(1000)}",) * 2]
+        for _ in range(random.randrange(4) if depth else 0):
+            name, (markup, text) = random.choice(names), nested(depth - 1)
+            space = " " if name in blocks else ""
+            parts += [(f"<{name}>{markup}</{name}>", space + text + space), (f"v{random.randrange(1000)}",) * 2]
+        return "".join(part[0] for part in parts), "".join(part[1] for part in parts)
+
+    for _ in range(500):
+        markup, text = nested(4)
+        words = page(f"<div>{markup}</div>").text.split()
+        assert "".join(words) == "".join(text.split()), markup
+        assert set(accumulate(map(len, words))) >= set(accumulate(map(len, text.split()))), markup
 
 
 @pytest.mark.parametrize(
