@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from longrank.formats.html_pages import read_page, resiliparse
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode
+from longrank.formats.parsed.encodings import codec_of, is_iso_2022_jp
 from longrank.formats.parsed.language_codes import language_fields
 from longrank.formats.records import CorpusOptions, Record, SourceFile
-from longrank.formats.whole_files import decoded, read_whole, without_nul
+from longrank.formats.whole_files import decoded, iso_2022_jp_text, read_whole, without_nul
 from longrank.types import Notes
 from longrank.types.pages import HEADINGS, SOURCE
 
@@ -44,6 +45,7 @@ def _language(markup: str) -> dict[str, str]:
 # --- the encoding of a page -----------------------------------------------------------------------
 
 _CHARSET = re.compile(rb"<meta\s[^<>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE)
+_CONTRADICTED = "pages whose declared charset contradicts their bytes"
 _CHARSET_WITHIN = 4096  # bytes; the standard requires it within the first 1024
 
 
@@ -56,9 +58,13 @@ def _decoded(raw: bytes, file: SourceFile, notes: Notes, options: CorpusOptions)
     declared = _declared_encoding(raw)
     if options.text.encoding != DEFAULT_TEXT.encoding or declared is None:
         return decoded(raw, file.path, notes, options)
+    if is_iso_2022_jp(raw):
+        if not declared.startswith("iso2022_jp"):
+            notes.add(_CONTRADICTED, str(file.path))
+        return iso_2022_jp_text(raw, file.path, notes)
     actual = next((encoding for encoding in ("utf-8", declared) if _is_valid(raw, encoding)), None)
     if actual != declared and not raw.isascii():
-        notes.add("pages whose declared charset contradicts their bytes", str(file.path))
+        notes.add(_CONTRADICTED, str(file.path))
     return decode(raw, file.path, notes, TextOptions(actual or "cp1252", "replace", options.text.limits))
 
 
@@ -69,7 +75,7 @@ def _declared_encoding(raw: bytes) -> str | None:
     charset = _CHARSET.search(raw[:_CHARSET_WITHIN])
     name = map_encoding_to_html5(charset[1].decode("ascii"), fallback_utf8=False) if charset else None
     # A <meta> that can be read as ASCII is not UTF-16; by the standard such a page is UTF-8.
-    return None if name is None else "utf-8" if name.startswith("utf-16") else name
+    return None if name is None else "utf-8" if name.startswith("utf-16") else codec_of(name)
 
 
 def _is_valid(raw: bytes, encoding: str) -> bool:

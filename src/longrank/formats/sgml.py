@@ -30,7 +30,7 @@ def read_trectext(file: SourceFile, notes: Notes, options: CorpusOptions) -> Ite
     """Yield the documents of a newswire file; any other tag (``date``, ``byline``) that an option names is a field.
 
     The title is the headline (HEADLINE, HL, TITLE, TI, TTL or HEAD outside the text); the text is the sections
-    TEXT, LP and LEADPARA. A document without these sections is read whole, except its DOCNO.
+    TEXT, LP and LEADPARA. A document without a text section is read whole, except its DOCNO.
 
     Raises:
         InputError: no ``<DOC>``, a ``<DOC>`` that is not closed or holds another, no or two DOCNOs, an id of several
@@ -88,10 +88,10 @@ def _title_and_text(pattern: re.Pattern[str], raw: str, notes: Notes, where: str
     bodies: list[str] = []
     for name, content in _sections(pattern, raw):
         (titles if name in _TITLES else bodies).append(plain_text(content))
-    if not titles and not bodies:
-        notes.add("documents without <TEXT> read whole", where)
-        return {"text": plain_text(raw)}
     title = " ".join(" ".join(titles).split())
+    if not bodies:
+        notes.add("documents without <TEXT> read whole", where)
+        return {"title": title, "text": plain_text(raw)} if titles else {"text": plain_text(raw)}
     return {"title": title, "text": "\n".join(part for part in bodies if part)}
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 from longrank.errors import InputError, install_line
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode
 from longrank.formats.opening import Limits, read_chunks
+from longrank.formats.parsed.encodings import decoded_iso_2022_jp, is_iso_2022_jp
 from longrank.formats.records import CorpusOptions
 from longrank.types import Notes
 
 _SAMPLE = 1 << 16  # bytes that a guess looks at
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_GUESSED = "files in another encoding than UTF-8, guessed"
 _MOST_MESS = 0.2  # share of improbable letters that a guess may have
 
 
@@ -73,6 +75,9 @@ def decoded(raw: bytes, path: Path, notes: Notes, options: CorpusOptions) -> str
         InputError: undecodable bytes, or bytes that fit no encoding.
     """
     if options.guess and options.text.encoding == DEFAULT_TEXT.encoding and options.text.errors == "strict":
+        if is_iso_2022_jp(raw):
+            notes.add(_GUESSED, f"{path}: iso-2022-jp")
+            return iso_2022_jp_text(raw, path, notes)
         try:
             raw.decode("utf-8")
         except UnicodeDecodeError:
@@ -80,9 +85,17 @@ def decoded(raw: bytes, path: Path, notes: Notes, options: CorpusOptions) -> str
     return decode(raw, path, notes, options.text)
 
 
+def iso_2022_jp_text(raw: bytes, path: Path, notes: Notes) -> str:
+    """Return the text of ISO-2022-JP bytes; undecodable ones are counted."""
+    text, fits = decoded_iso_2022_jp(raw)
+    if not fits:
+        notes.add("undecodable bytes replaced by U+FFFD", str(path), text.count("\ufffd"))
+    return text
+
+
 def _guessed(raw: bytes, path: Path, notes: Notes) -> str:
     encoding = _encoding(raw, path)
-    notes.add("files in another encoding than UTF-8, guessed", f"{path}: {encoding}")
+    notes.add(_GUESSED, f"{path}: {encoding}")
     return decode(raw, path, notes, TextOptions(encoding)).removeprefix("\ufeff")
 
 

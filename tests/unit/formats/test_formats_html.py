@@ -339,3 +339,26 @@ def test_unclosed_tags_take_linear_time(piece: str) -> None:
 def test_thousands_of_headings_take_linear_time() -> None:
     markup = "".join(f"<h2>Heading {n}</h2><p>Some words of text {n}.</p>" for n in range(10_000))
     assert len(page(markup).headings) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("declared", "raw", "text", "contradicts"),
+    [
+        ("iso-2022-jp", b"\x1b$BF|K\\8l-!\x1b(B", "日本語①", False),
+        ("utf-8", b"\x1b$BF|K\\8l\x1b(B", "日本語", True),
+        ("euc-kr", "똠방각하".encode("cp949"), "똠방각하", False),
+        ("shift_jis", "①".encode("cp932"), "①", False),
+    ],
+)
+def test_declared_charsets_are_read_as_browsers_read_them(
+    declared: str, raw: bytes, text: str, contradicts: bool, tmp_path: Path
+) -> None:
+    notes = Notes()
+    page = f'<meta charset="{declared}"><p>'.encode() + raw
+    assert read(tmp_path, page, notes).text == text
+    assert notes["pages whose declared charset contradicts their bytes"] == contradicts
+    (tmp_path / "page.html").unlink()
+    (tmp_path / "note.txt").write_bytes(b"\x1b$BF|K\\8l\x1b(B")
+    [located] = locate_documents([str(tmp_path)], notes, CorpusOptions(guess=True))
+    assert located.document.text == "日本語"
+    assert notes["files in another encoding than UTF-8, guessed"] == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+from base64 import b64encode
 from email.message import EmailMessage
 from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
@@ -302,3 +304,88 @@ def test_an_e_book_has_the_text_of_cdata_and_no_soft_hyphens(tmp_path: Path) -> 
     pytest.importorskip("defusedxml", reason="needs the extra files")
     path = epub(tmp_path / "b.epub", ["<p>Eisen&shy;bahn \u00ad</p><pre><![CDATA[a < b & c]]></pre>"])
     assert parsed(path, "epub").text == "Eisenbahn\n\na < b & c"
+
+
+@pytest.mark.parametrize(
+    ("label", "codec", "text"),
+    [
+        ("gb2312", "gb18030", "镕 is a letter of GBK"),
+        ("ks_c_5601-1987", "cp949", "똠방각하"),
+        ("euc-kr", "cp949", "똠방각하"),
+        ("shift_jis", "cp932", "① 日本語"),
+        ("windows-31j", "cp932", "日本語"),
+        ("x-sjis", "cp932", "日本語"),
+        ("windows-874", "cp874", "ภาษาไทย"),
+        ("iso-8859-8-i", "iso8859-8", "שלום"),
+        ("iso-8859-9", "cp1254", "“ığ”"),
+        ("iso-8859-2", "cp1250", "“čř”"),
+        ("us-ascii", "utf-8", "é"),
+    ],
+)
+def test_mail_is_read_by_the_label_as_browsers_read_it(label: str, codec: str, text: str, tmp_path: Path) -> None:
+    word = b"=?" + label.encode() + b"?B?" + b64encode(text.encode(codec)) + b"?="
+    subject = word if label != "us-ascii" else b"x"
+    path = tmp_path / "m.eml"
+    path.write_bytes(
+        b"Subject: " + subject + b"\nContent-Type: text/plain; charset=" + label.encode() + b"\n\n" + text.encode(codec)
+    )
+    message = parsed(path, "eml")
+    assert message.text == text
+    assert message.title == (text if label != "us-ascii" else "x")
+    assert not any("fit" in kind for kind in message.notes)
+
+
+def test_mail_in_iso_2022_jp_has_letters_of_windows(tmp_path: Path) -> None:
+    path = tmp_path / "m.eml"
+    path.write_bytes(b"Subject: x\nContent-Type: text/plain; charset=iso-2022-jp\n\n\x1b$BF|K\\8l-!\x1b(B abc")
+    assert parsed(path, "eml").text == "日本語① abc"
+
+
+def test_an_html_alternative_is_read_if_the_plain_one_is_a_stub_and_its_files_are_counted(tmp_path: Path) -> None:
+    message = EmailMessage()
+    message.set_content("This needs an HTML program")
+    message.add_alternative("<p>" + "news " * 50 + "</p>", subtype="html")
+    assert mail(tmp_path / "m.eml", message)[0].startswith("news news")
+    both = EmailMessage()
+    both.set_content("news of today and of tomorrow")
+    both.add_alternative("<p>news of today and of tomorrow</p>", subtype="html")
+    rich = both.get_payload()[1]
+    rich.make_mixed()
+    rich.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="a.pdf")
+    assert mail(tmp_path / "n.eml", both) == ("news of today and of tomorrow", 1)
+
+
+_DRAWN = {
+    "diagramData": "<d><a:p xmlns:a='a'><a:r><a:t>Plan</a:t></a:r></a:p></d>",
+    "chart": "<c:c xmlns:c='c'><c:cat><c:v>North</c:v></c:cat><c:numRef><c:v>7</c:v></c:numRef></c:c>",
+}
+
+
+def related_parts(rels: str, folder: str, parts: dict[str, str]) -> dict[str, str]:
+    """Return parts named by their kind, and the part that relates them."""
+    listed = "".join(f'<R Id="{kind}" Type="x/{kind.rstrip("2")}" Target="{kind}.xml"/>' for kind in parts)
+    return {rels: f"<Rs>{listed}</Rs>"} | {f"{folder}/{kind}.xml": part for kind, part in parts.items()}
+
+
+def test_diagrams_charts_and_comments_follow_their_slide(tmp_path: Path) -> None:
+    path = pptx(tmp_path / "a.pptx", [("One", "first"), ("Two", "second")])
+    parts = _DRAWN | {"comments": "<c><cm><text>Why?</text></cm></c>"}
+    with zipfile.ZipFile(path, "a") as archive:
+        for name, part in related_parts("ppt/slides/_rels/s0.xml.rels", "ppt/slides", parts).items():
+            archive.writestr(name, part)
+    assert pages(parsed(path, "pptx"))[0].split() == ["One", "first", "Plan", "North", "Why?"]
+
+
+def test_a_word_file_has_headers_comments_and_drawings_once_and_headings_of_derived_styles(tmp_path: Path) -> None:
+    styles = (
+        '<s xmlns:w="w"><w:style w:styleId="H"><w:name w:val="heading 2"/></w:style>'
+        '<w:style w:styleId="Mine"><w:name w:val="Mine"/><w:basedOn w:val="H"/></w:style>'
+        '<w:style w:styleId="Own"><w:name w:val="Own"/><w:pPr><w:outlineLvl w:val="0"/></w:pPr></w:style></s>'
+    )
+    aside = "<h xmlns:w='w'><w:p><w:r><w:t>Acme</w:t></w:r></w:p></h>"
+    parts = _DRAWN | {"header": aside, "header2": aside, "comments": aside.replace("Acme", "Why?")}
+    parts = related_parts("word/_rels/document.xml.rels", "word", parts) | {"word/styles.xml": styles}
+    body = paragraph("A", "Mine") + paragraph("B", "Own") + paragraph("text")
+    document = parsed(docx(tmp_path / "a.docx", body, **parts), "docx")
+    assert document.text.split() == ["A", "B", "text", "Why?", "Acme", "Plan", "North"]
+    assert headings(document) == [(2, "A"), (1, "B")]

@@ -152,9 +152,12 @@ def test_a_text_that_only_its_own_end_closes_keeps_what_it_holds(tmp_path: Path)
 
 
 def test_documents_without_a_text_section(tmp_path: Path) -> None:
-    notes = Notes()
-    assert read(tmp_path, VASWANI + "<DOC><DOCNO>2</DOCNO><TITLE>t</TITLE>lost</DOC>", notes=notes)[1].text == ""
-    assert notes["documents without <TEXT> read whole"] == 1
+    notes, empty = Notes(), "<DOC><DOCNO>3</DOCNO><TEXT></TEXT></DOC>"
+    assert (
+        read(tmp_path, VASWANI + "<DOC><DOCNO>2</DOCNO><TITLE>t</TITLE>kept</DOC>" + empty, notes=notes)[1].text
+        == "t\nkept"
+    )
+    assert notes["documents without <TEXT> read whole"] == 2
     assert notes["documents with an empty text"] == 1
 
 

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
-from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened, related, relations, walk
+from longrank.formats.parsed.zipped import (
+    Container,
+    attribute,
+    core_values,
+    drawn_texts,
+    local,
+    opened,
+    related,
+    relations,
+    walk,
+)
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -19,6 +29,9 @@ _TWINS = frozenset({"del", "moveFrom", "Fallback"})  # deleted or moved text, an
 _SKIPPED = _TWINS | {"instrText", "pPr", "rPr"}  # field codes and properties
 _HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 _NOTES = ("footnotes", "endnotes")
+_OUTLINE = tuple("012345678")  # 9 is text
+_MOST_BASES = 20  # a style that is based on itself is damaged
+_ASIDE = ("comments", "header", "footer")
 
 
 def read_docx(path: str) -> Iterator[Parsed]:
@@ -33,9 +46,18 @@ def read_docx(path: str) -> Iterator[Parsed]:
         others = relations(container, body)
         levels = _levels(container, related(others, "styles", _STYLES))
         notes = (related(others, kind, f"word/{kind}.xml") for kind in _NOTES)
-        for name in (body, *(name for name in notes if name in container)):
+        aside = [relation.part for kind in _ASIDE for relation in others if relation.kind == kind]
+        read = dict.fromkeys(name for name in (body, *notes, *aside) if name == body or name in container)
+        said = set()  # headers of first, even and odd pages are often the same
+        for name in read:
             for paragraph in _paragraphs(container.xml(name)):
-                writer.add(_text(paragraph), levels.get(_style(paragraph), 0))
+                text = _text(paragraph)
+                if name not in aside or text not in said:
+                    level = levels.get(_style(paragraph), 0) if name not in aside else 0
+                    writer.add(text, _level(paragraph) or level)
+                    said |= {text} if name in aside else set()
+        for text in drawn_texts(container, others):
+            writer.add(text)
         values = core_values(container, "docProps/core.xml")
         parsed = writer.parsed(values.pop("title", ""), values)
         inserted = sum(relation.kind == "aFChunk" for relation in others)
@@ -47,14 +69,32 @@ def _levels(container: Container, styles: str) -> dict[str, int]:
     """Return the heading level of each style that is a heading; names of styles are in English in every language."""
     if styles not in container:
         return {}
-    levels = {}
+    levels, bases = {}, {}
     for style in container.xml(styles):
+        key = attribute(style, "styleId")
         name = next((attribute(child, "val") for child in style if local(child) == "name"), "")
         if match := _HEADING.match(name):
-            levels[attribute(style, "styleId")] = int(match[1])
+            levels[key] = int(match[1])
         elif name.lower() == "title":
-            levels[attribute(style, "styleId")] = 1
+            levels[key] = 1
+        elif level := _level(style):
+            levels[key] = level
+        else:
+            bases[key] = next((attribute(child, "val") for child in style if local(child) == "basedOn"), "")
+    for key in bases:
+        base, steps = bases[key], 0
+        while base in bases and steps < _MOST_BASES:
+            base, steps = bases[base], steps + 1
+        if base in levels:
+            levels[key] = levels[base]
     return levels
+
+
+def _level(element: Element) -> int:
+    """Return the outline level of a paragraph or a style, from 1 to 9; 0 if it has none."""
+    properties = (child for part in element if local(part) == "pPr" for child in part)
+    value = next((attribute(child, "val") for child in properties if local(child) == "outlineLvl"), "")
+    return int(value) + 1 if value in _OUTLINE else 0
 
 
 def _paragraphs(root: Element) -> Iterator[Element]:

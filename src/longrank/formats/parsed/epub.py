@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from longrank.formats.parsed import Parsed, Unreadable
-from longrank.formats.parsed.encodings import decoded
+from longrank.formats.parsed.encodings import codec_of, decoded
 from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened
@@ -28,7 +28,6 @@ _DECLARED = re.compile(
     rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([\w.:-]+)|<meta\s[^<>]*?\bcharset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE
 )
 _DECLARED_WITHIN = 4096  # bytes
-_WINDOWS = ("iso8859-1", "ascii")  # as in browsers, these names mean Windows-1252
 
 
 def read_epub(path: str) -> Iterator[Parsed]:
@@ -78,13 +77,8 @@ def _decoded(raw: bytes) -> tuple[str, bool]:
 def _declared(raw: bytes) -> str:
     """Return Python's name of the declared encoding; empty if there is none, or if it cannot be true."""
     match = _DECLARED.search(raw[:_DECLARED_WITHIN])
-    try:
-        name = codecs.lookup((match[1] or match[2]).decode("ascii")).name if match else ""
-    except LookupError:
-        return ""
-    if name.startswith(("utf-16", "utf-32")):  # the declaration itself is ASCII
-        return ""
-    return "cp1252" if name in _WINDOWS else name
+    name = codec_of((match[1] or match[2]).decode("ascii")) if match else ""
+    return "" if name.startswith(("utf-16", "utf-32")) else name  # the declaration itself is ASCII
 
 
 def _spine(container: Container, package: str) -> tuple[dict[str, str], int]:

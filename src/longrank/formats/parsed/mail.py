@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 import re
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from contextlib import suppress
 from email import policy
 from email.errors import InvalidBase64CharactersDefect, InvalidBase64LengthDefect, MessageError
 from email.message import EmailMessage
@@ -14,9 +12,10 @@ from email.parser import BytesParser
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
+from quopri import decodestring
 
 from longrank.formats.parsed import Parsed, Unreadable
-from longrank.formats.parsed.encodings import decoded
+from longrank.formats.parsed.encodings import codec_of, decoded
 from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 
@@ -24,8 +23,8 @@ _MOST_BYTES = 64 << 20  # of a message
 _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 _DAMAGE = (InvalidBase64LengthDefect, InvalidBase64CharactersDefect)
 _HEADER = re.compile(rb"[!-9;-~]+:|>From ")
-_WINDOWS = ("cp1252", "latin-1")  # what Latin-1 means in browsers and mail programs; five bytes are Latin-1 alone
-_OF_WINDOWS = {code: text for code in range(0x80, 0xA0) if (text := bytes([code]).decode("cp1252", "ignore"))}
+_WORD = re.compile(r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([BbQq])\?([^?\s]*)\?=")  # RFC 2047
+_STUB = 3  # an alternative with so many times the words of the plain text is the message
 _VALUES = {"from": "author", "to": "to", "date": "date"}
 
 
@@ -107,17 +106,16 @@ def _parsed(message: EmailMessage) -> Parsed:
 def _texts(part: EmailMessage) -> tuple[list[EmailMessage], int]:
     """Return the parts of a message that are read, in order, and the number of its other parts.
 
-    Of alternatives, the plain text is read if it has words, else the first that has. Mailing lists and gateways put
-    texts of their own before and after the message. A multipart that nothing divides is text.
+    Of alternatives, the plain text is read if it has words, else the first that has; but if an alternative has
+    several times its words, the plain text only says that the program cannot show the message. Mailing lists and
+    gateways put texts of their own before and after the message. A multipart that nothing divides is text.
     """
     if part.get_content_maintype() == "multipart" and isinstance(part.get_payload(), str):
         return [part], 0
     if part.get_content_maintype() == "multipart":
         found = [_texts(each) for each in part.iter_parts() if isinstance(each, EmailMessage)]
         if part.get_content_subtype() == "alternative":
-            worded = [each for each in found if any(_content(text)[0].strip() for text in each[0])]
-            plain = (each for each in worded if each[0][0].get_content_subtype() == "plain")
-            return next(plain, next(iter(worded or found), ([], 0)))
+            return _alternative(found)
         return [text for texts, _ in found for text in texts], sum(count for _, count in found)
     disposition = part.get_content_disposition()
     named = part.get_param("filename", header="content-disposition") is not None
@@ -126,8 +124,50 @@ def _texts(part: EmailMessage) -> tuple[list[EmailMessage], int]:
     return [], 1
 
 
+def _alternative(found: list[tuple[list[EmailMessage], int]]) -> tuple[list[EmailMessage], int]:
+    """Choose among the texts of alternatives; the attachments of all of them are counted."""
+    attachments = sum(count for texts, count in found if texts)  # an alternative without text, a calendar's, is no file
+    counts = [sum(_n_words(text) for text in texts) for texts, _ in found]
+    if not any(counts):
+        return found[0] if found else ([], 0)
+    worded = [number for number, count in enumerate(counts) if count]
+    plain = (number for number in worded if found[number][0][0].get_content_subtype() == "plain")
+    chosen, richest = next(plain, worded[0]), max(worded, key=counts.__getitem__)
+    if counts[richest] > _STUB * counts[chosen]:
+        chosen = richest
+    return found[chosen][0], attachments
+
+
+def _n_words(part: EmailMessage) -> int:
+    return len(_worded(part).split())
+
+
+def _worded(part: EmailMessage) -> str:
+    text, _ = _content(part)
+    if part.get_content_subtype() != "html":
+        return text
+    writer = TextWriter()
+    add_html(text, writer)
+    return writer.parsed().text
+
+
 def _header(message: EmailMessage, name: str) -> str:
-    return " ".join(str(message.get(name, "")).translate(_OF_WINDOWS).split())
+    """Return a header; its encoded words are read by the labels that mail programs write."""
+    raw = next((str(value) for key, value in message.raw_items() if key.lower() == name), "")
+    if not _WORD.search(raw):
+        return " ".join(str(message.get(name, "")).split())
+    return " ".join(str(policy.default.header_factory(name, _WORD.sub(_as_utf_8, raw))).split())
+
+
+def _as_utf_8(word: re.Match[str]) -> str:
+    """Write an encoded word in UTF-8; as it is, if its bytes do not fit its charset."""
+    label, kind, letters = word.groups()
+    try:
+        raw = b64decode(letters + "=" * (-len(letters) % 4)) if kind in "Bb" else decodestring(letters, header=True)
+    except ValueError:
+        return word[0]
+    text, fits = decoded(raw, (codec_of(label),))
+    return f"=?utf-8?b?{b64encode(text.encode()).decode()}?=" if fits else word[0]
 
 
 def _content(part: EmailMessage) -> tuple[str, bool]:
@@ -139,11 +179,12 @@ def _content(part: EmailMessage) -> tuple[str, bool]:
         raw = b64decode(letters[: len(letters) // 4 * 4])
     whole = not any(isinstance(defect, _DAMAGE) for defect in part.defects)
     charset = part.get_content_charset("utf-8")
-    text, fits = decoded(raw, _WINDOWS if _is_latin(charset) else (charset, "utf-8"))
+    text, fits = decoded(raw, _encodings(charset))
     return text.replace("\r\n", "\n").replace("\x00", ""), fits and whole
 
 
-def _is_latin(charset: str) -> bool:
-    with suppress(LookupError):
-        return codecs.lookup(charset).name == "iso8859-1"
-    return False
+def _encodings(charset: str) -> tuple[str, ...]:
+    """Return the encodings to try: many programs send UTF-8 as ASCII, and some bytes fit the label's own table."""
+    if charset in ("us-ascii", "ascii"):
+        return "ascii", "utf-8"
+    return codec_of(charset), charset, "utf-8"

@@ -1,4 +1,4 @@
-"""Presentations (PPTX, ISO/IEC 29500): a slide is a page; speaker notes follow their slide."""
+"""Presentations (PPTX, ISO/IEC 29500): a slide is a page; diagrams, charts, comments and speaker notes follow their slide."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
-from longrank.formats.parsed.zipped import attribute, core_values, local, opened, related, relations, walk
+from longrank.formats.parsed.zipped import attribute, core_values, drawn_texts, local, opened, related, relations, walk
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -32,7 +32,12 @@ def read_pptx(path: str) -> Iterator[Parsed]:
             name = slides.get(_relation(slide), "")
             writer.page()
             _add_shapes(container.xml(name), writer)
-            for other in relations(container, name):
+            others = relations(container, name)
+            for text in drawn_texts(container, others):
+                writer.add(text)
+            for other in others:
+                if other.kind == "comments":
+                    _add_comments(container.xml(other.part), writer)
                 if other.kind == "notesSlide" or "/notesSlides/" in other.part:
                     _add_shapes(container.xml(other.part), writer)
         values = core_values(container, "docProps/core.xml")
@@ -57,6 +62,15 @@ def _add_shapes(root: Element, writer: TextWriter) -> None:
             continue
         lines = (_line(paragraph) for paragraph in walk(shape, _TWINS) if local(paragraph) == "p")
         writer.add("\n".join(filter(None, lines)), 1 if kind in _TITLES else 0)
+
+
+def _add_comments(root: Element, writer: TextWriter) -> None:
+    """Add comments of either kind: a text by itself, or paragraphs."""
+    for element in root.iter():
+        if local(element) == "text":
+            writer.add(element.text or "")
+        elif local(element) == "p":
+            writer.add(_line(element))
 
 
 def _line(paragraph: Element) -> str:

@@ -160,3 +160,18 @@ def core_values(container: Container, name: str) -> dict[str, str]:
         if key and element.text and element.text.strip():
             values.setdefault(key, " ".join(element.text.split()))
     return values | language_fields(values.pop("lang", None))
+
+
+def drawn_texts(container: Container, found: Sequence[Relation]) -> Iterator[str]:
+    """Yield the texts of diagrams (SmartArt) and charts among relations, a line for each text of a drawing.
+
+    Of a chart, these are its titles, categories and names of series; its numbers are left out.
+    """
+    for part in dict.fromkeys(relation.part for relation in found if relation.kind in ("diagramData", "chart")):
+        lines: dict[str, None] = {}
+        for element in walk(container.xml(part), ("numRef", "numLit")):
+            if local(element) == "p":
+                lines["".join(e.text or "" for e in element.iter() if local(e) == "t").strip()] = None
+            elif local(element) == "v" and not (element.text or "").strip().replace(".", "", 1).isdigit():
+                lines[(element.text or "").strip()] = None
+        yield "\n".join(filter(None, lines))
