@@ -389,3 +389,11 @@ def test_a_word_file_has_headers_comments_and_drawings_once_and_headings_of_deri
     document = parsed(docx(tmp_path / "a.docx", body, **parts), "docx")
     assert document.text.split() == ["A", "B", "text", "Why?", "Acme", "Plan", "North"]
     assert headings(document) == [(2, "A"), (1, "B")]
+
+
+def test_comments_and_objects_of_an_opendocument_text_are_counted(tmp_path: Path) -> None:
+    body = "<text:p>a<office:annotation><text:p>Why?</text:p></office:annotation></text:p><object/>"
+    document = parsed(odt(tmp_path / "a.odt", body), "odt")
+    assert document.text == "a"
+    assert set(document.notes.values()) == {1}
+    assert len(document.notes) == 2

@@ -48,7 +48,7 @@ def read_docx(path: str) -> Iterator[Parsed]:
         notes = (related(others, kind, f"word/{kind}.xml") for kind in _NOTES)
         aside = [relation.part for kind in _ASIDE for relation in others if relation.kind == kind]
         read = dict.fromkeys(name for name in (body, *notes, *aside) if name == body or name in container)
-        said = set()  # headers of first, even and odd pages are often the same
+        said: set[str] = set()  # headers of first, even and odd pages are often the same
         for name in read:
             for paragraph in _paragraphs(container.xml(name)):
                 text = _text(paragraph)
@@ -69,7 +69,8 @@ def _levels(container: Container, styles: str) -> dict[str, int]:
     """Return the heading level of each style that is a heading; names of styles are in English in every language."""
     if styles not in container:
         return {}
-    levels, bases = {}, {}
+    levels: dict[str, int] = {}
+    bases: dict[str, str] = {}
     for style in container.xml(styles):
         key = attribute(style, "styleId")
         name = next((attribute(child, "val") for child in style if local(child) == "name"), "")
@@ -81,10 +82,10 @@ def _levels(container: Container, styles: str) -> dict[str, int]:
             levels[key] = level
         else:
             bases[key] = next((attribute(child, "val") for child in style if local(child) == "basedOn"), "")
-    for key in bases:
-        base, steps = bases[key], 0
+    for key, base in bases.items():
+        steps = 0
         while base in bases and steps < _MOST_BASES:
-            base, steps = bases[base], steps + 1
+            base, steps = bases[base], steps + 1  # noqa: PLW2901
         if base in levels:
             levels[key] = levels[base]
     return levels

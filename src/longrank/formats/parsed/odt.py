@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 _SKIPPED = frozenset({"tracked-changes", "annotation", "forms", "note-citation", "bibliography-source", "script"})
+_LEFT_OUT = {"annotation": "comments", "object": "charts and other objects"}
 _MOST_BLANKS = 1000
 
 
@@ -32,7 +33,12 @@ def read_odt(path: str) -> Iterator[Parsed]:
         for level, paragraph in _paragraphs(body):
             writer.add(_text(paragraph), level)
         values = core_values(container, "meta.xml")
-        yield writer.parsed(values.pop("title", ""), values)
+        parsed = writer.parsed(values.pop("title", ""), values)
+        names = [] if body is None else [local(element) for element in body.iter()]
+        parsed.notes = {
+            f"{kind} of OpenDocument texts, left out": names.count(name) for name, kind in _LEFT_OUT.items()
+        }
+        yield parsed
 
 
 def _is_encrypted(container: Container) -> bool:

@@ -1,4 +1,4 @@
-"""Presentations (PPTX, ISO/IEC 29500): a slide is a page; diagrams, charts, comments and speaker notes follow their slide."""
+"""Presentations (PPTX, ISO/IEC 29500): a slide is a page; drawings, comments and speaker notes follow it."""
 
 from __future__ import annotations
 
