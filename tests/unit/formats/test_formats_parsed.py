@@ -397,3 +397,9 @@ def test_comments_and_objects_of_an_opendocument_text_are_counted(tmp_path: Path
     assert document.text == "a"
     assert set(document.notes.values()) == {1}
     assert len(document.notes) == 2
+
+
+def test_values_of_front_matter_that_are_left_out_are_counted() -> None:
+    block = "---\ntitle: x\ntags: [a, b]\nlong: >\n  folded\nmore:\n- a\n---\nbody"
+    assert list(next(read_markdown(block)).notes.values()) == [3]
+    assert list(next(read_markdown("---\ntitle: x\nempty:\n---\nbody")).notes.values()) == [0]

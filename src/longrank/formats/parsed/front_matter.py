@@ -8,6 +8,7 @@ import tomllib
 _BLOCK = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?\n)??\1[ \t]*(?:\n|\Z)", re.DOTALL)
 _PAIR = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]+(.*)")
 
+_NAME = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]*\n(?=[ \t]+\S|-[ \t])|[ \t]+[\[{|>&*])", re.MULTILINE)
 _YAML = re.compile(r"""\s|$|\#|-(?:\s|$)|[\]}]|[\w"'][^:]*:(?:\s|$)""")  # indented, empty, a comment, an item, or a key
 
 
@@ -25,6 +26,18 @@ def split_front_matter(text: str) -> tuple[dict[str, str], str]:
         return {}, text
     values = _toml(match[2] or "") if match[1] == "+++" else _yaml(match[2] or "")
     return (values, text[match.end() :]) if values else ({}, text)
+
+
+def n_left_out(text: str) -> int:
+    """Return the number of lists and folded or nested values of YAML front matter that `split_front_matter` leaves out.
+
+    >>> n_left_out("---\\ntitle: Cats\\ntags: [a, b]\\n---\\nThey purr.")
+    1
+    """
+    match = _BLOCK.match(text)
+    if match is None or match[1] == "+++" or not (values := _yaml(match[2] or "")):
+        return 0
+    return len({name[1].lower() for name in _NAME.finditer(match[2])} - set(values))
 
 
 def _toml(block: str) -> dict[str, str]:

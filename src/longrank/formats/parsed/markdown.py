@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from longrank.formats.markup import plain_text
 from longrank.formats.parsed import Parsed
-from longrank.formats.parsed.front_matter import split_front_matter
+from longrank.formats.parsed.front_matter import n_left_out, split_front_matter
 from longrank.formats.parsed.html_text import INLINE
 from longrank.formats.parsed.writer import TextWriter
 
@@ -28,7 +28,9 @@ def read_markdown(text: str) -> Iterator[Parsed]:
     reader = _Reader(writer)
     for token in MarkdownIt("commonmark").enable("table").parse(body):
         reader.add(token)
-    yield writer.parsed(values.pop("title", ""), values)
+    parsed = writer.parsed(values.pop("title", ""), values)
+    parsed.notes = {"lists and nested or folded values of front matter, left out": n_left_out(text)}
+    yield parsed
 
 
 class _Reader:
