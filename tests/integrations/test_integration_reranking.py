@@ -67,6 +67,19 @@ def test_without_an_index_the_documents_give_the_statistics(index: str) -> None:
     assert best.index < len(DOCUMENTS)
 
 
+def test_statistics_of_a_changed_index_are_taken_anew(tmp_path: Path) -> None:
+    index = Index.build([("d1", "A zebra."), ("d2", "A horse.")], tmp_path / "index")
+    reranker = LazyReranker("lexical", index=str(tmp_path / "index"))
+
+    def best() -> int:
+        return reranker.rank("zebra horse", [document("z", "zebra"), document("h", "horse")], passages=1)[0][0].index
+
+    index.add([(f"h{n}", "A horse.") for n in range(5)])
+    assert best() == 0
+    Index.open(tmp_path / "index").add([(f"z{n}", "A zebra.") for n in range(9)])
+    assert best() == 1
+
+
 def test_no_documents_are_ranked_without_loading_anything() -> None:
     assert LazyReranker("maxp", model="./there-is-no-such-model").rank(QUERY, [], passages=1) == []
 

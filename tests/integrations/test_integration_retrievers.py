@@ -227,6 +227,93 @@ def test_copies_open_the_index_again_and_mistakes_raise_early(index: str, tmp_pa
         searcher.search(QUERY, k=0, passages=1)
 
 
+def langchain(index: str) -> Callable[[], list[str]]:
+    from longrank.integrations.langchain_retriever import LongRankRetriever
+
+    retriever = LongRankRetriever(index=index, pipeline="lexical")
+    return lambda: [one.page_content for one in retriever.invoke("zebra")]
+
+
+def llama_index(index: str) -> Callable[[], list[str]]:
+    from longrank.integrations.llama_index_retriever import LongRankRetriever
+
+    retriever = LongRankRetriever(index, "lexical")
+    return lambda: [one.node.text for one in retriever.retrieve("zebra")]
+
+
+def haystack(index: str) -> Callable[[], list[str]]:
+    from longrank.integrations.haystack_retriever import LongRankRetriever
+
+    retriever = LongRankRetriever(index, "lexical")
+    return lambda: [one.content for one in retriever.run("zebra")["documents"]]
+
+
+def pyterrier(index: str) -> Callable[[], list[str]]:
+    import pandas as pd
+
+    from longrank.integrations.pyterrier_retriever import LongRankRetriever
+
+    retriever = LongRankRetriever(index, "lexical")
+    return lambda: list(retriever(pd.DataFrame({"qid": ["1"], "query": ["zebra"]})).text)
+
+
+@pytest.mark.parametrize(
+    ("module", "opened"),
+    [
+        ("langchain_core", langchain),
+        ("llama_index.core", llama_index),
+        ("haystack", haystack),
+        ("pyterrier", pyterrier),
+    ],
+)
+def test_retrievers_follow_a_changed_index(
+    module: str, opened: Callable[[str], Callable[[], list[str]]], tmp_path: Path
+) -> None:
+    pytest.importorskip(module)
+    changed = Index.build([("d1", "A zebra is grey."), ("d2", "Cats purr.")], tmp_path / "index")
+    zebras = opened(str(tmp_path / "index"))
+    assert zebras() == ["A zebra is grey."]
+    changed.add([("d1", "A zebra is striped.")], replace=True)
+    assert zebras() == ["A zebra is striped."]
+
+
+def test_a_state_that_cannot_be_opened_leaves_the_old_state_in_use(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "index"
+    Index.build([("d1", "A zebra.")], folder)
+    searcher = LazySearcher(str(folder), "lexical")
+
+    def found() -> list[str]:
+        return [result.doc_id for result, _, _ in searcher.search("zebra", k=3, passages=1)]
+
+    assert found() == ["d1"]
+    manifest = (folder / "manifest.json").read_bytes()
+    (folder / "manifest.json").unlink()
+    assert found() == ["d1"]
+    assert "the old state stays in use" in caplog.text
+    (folder / "manifest.json").write_bytes(manifest)
+    Index.open(folder).add([("d2", "A zebra.")])
+    assert sorted(found()) == ["d1", "d2"]
+
+
+@pytest.mark.neural
+def test_a_changed_index_loads_no_model_again(tmp_path: Path) -> None:
+    index = Index.build([("d1", "A zebra.")], tmp_path / "index")
+    searcher = LazySearcher(str(tmp_path / "index"), "minilm")
+    network = searcher.load().scorer.scorer.encoder  # type: ignore[union-attr]
+    index.add([("d2", "A zebra.")])
+    assert len(searcher.load().index) == 2
+    assert searcher.load().scorer.scorer.encoder is network  # type: ignore[union-attr]
+
+
+def test_an_open_index_keeps_its_state(tmp_path: Path) -> None:
+    index = Index.build([("d1", "A zebra.")], tmp_path / "index")
+    searcher = LazySearcher(index, "lexical")
+    index.add([("d2", "A zebra.")])
+    assert [result.doc_id for result, _, _ in searcher.search("zebra", k=3, passages=1)] == ["d1"]
+
+
 def test_pyterrier_analyses_a_query_in_the_language_of_its_row() -> None:
     pytest.importorskip("pyterrier", reason="needs the extra pyterrier")
     import pandas as pd

@@ -9,20 +9,16 @@ All places are code points of a document's text, so an answer can cite ``doc_id[
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from threading import Lock
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field
 
 from longrank.errors import LongRankError, MissingExtra
-from longrank.index.stamps import CANNOT_OPEN, stamp_of
-from longrank.protocols import PassageScorer
+from longrank.integrations.following import Following
 from longrank.ranking.found import Result, ShownPassage, unread_in
 from longrank.ranking.pipeline import Pipeline, open_pipeline
-from longrank.scoring import keeping_models
 from longrank.types import Notes
 from longrank.verbs.search import search as run_search
 
@@ -34,8 +30,6 @@ except ImportError:
 
 LONGEST = 20_000
 """Characters that a tool returns at most."""
-
-_log = logging.getLogger("longrank")
 
 _INSTRUCTIONS = (
     "Search the documents of this index. Results have passages with offsets; read around a passage before you rely on "
@@ -105,10 +99,13 @@ def make_server(
 
     name = pipeline or default_pipeline()
 
-    def load(notes: Notes) -> Pipeline:
-        return open_pipeline(index, name, model=model, assignments=assignments, notes=notes)
+    def load() -> _Opened:
+        notes = Notes()
+        opened = open_pipeline(index, name, model=model, assignments=assignments, notes=notes)
+        return _Opened(opened, notes.lines())
 
-    following = _Following(index, load)
+    following = Following(index, load)
+    following.current()  # mistakes raise before the server starts
     server = MCPServer("longrank", instructions=_INSTRUCTIONS)
     tools = _Tools(following)
     for tool in (tools.search, tools.read_document, tools.read_around):
@@ -134,44 +131,10 @@ class _Opened(NamedTuple):
     warnings: list[str]
 
 
-class _Following:
-    """A pipeline over the newest state of an index; models stay loaded.
-
-    Raises:
-        InputError, MissingExtra, IntegrityError: `load` fails at first. Later the old state stays in use, and each call
-            tries again.
-    """
-
-    def __init__(self, folder: Path | str, load: Callable[[Notes], Pipeline]) -> None:
-        self._folder, self._load, self._lock = folder, load, Lock()
-        self._models: dict[Any, PassageScorer] = {}
-        stamp = stamp_of(folder)
-        self._opened, self._stamp = self._open(), stamp
-
-    def current(self) -> _Opened:
-        """Return the pipeline, opened again if the index was changed; a warning if it cannot be opened."""
-        with self._lock:
-            try:
-                stamp = stamp_of(self._folder)
-                if stamp != self._stamp:
-                    self._opened, self._stamp = self._open(), stamp
-            except CANNOT_OPEN as error:
-                warning = f"the changed index cannot be opened, the old state stays in use: {error}"
-                _log.warning("%s", warning)
-                return self._opened._replace(warnings=[*self._opened.warnings, warning])
-            return self._opened
-
-    def _open(self) -> _Opened:
-        notes = Notes()
-        with keeping_models(self._models):
-            pipeline = self._load(notes)
-        return _Opened(pipeline, list(notes.lines()))
-
-
 class _Tools:
     """The tools; their docstrings and annotations are what a language model reads."""
 
-    def __init__(self, following: _Following) -> None:
+    def __init__(self, following: Following[_Opened]) -> None:
         self._following = following
 
     def search(
@@ -181,12 +144,12 @@ class _Tools:
         passages: Annotated[int, Field(ge=1, le=10, description="Passages of each document.")] = 2,
     ) -> Found:
         """Search the documents. Return the best documents, each with the passages that answer."""
-        pipeline, warnings = self._following.current()
+        (pipeline, opening), stale = self._following.current()
         try:
             found = run_search(pipeline.index, query, pipeline=pipeline, k=k, passages=passages)
         except LongRankError as error:
             raise ToolError(str(error)) from None
-        warnings = [*warnings, *found.notes.lines(), *unread_in(found)]
+        warnings = [*opening, *filter(None, [stale]), *found.notes.lines(), *unread_in(found)]
         return Found(documents=list(map(_document, found)), warnings=warnings, digest=pipeline.index.digest)
 
     def read_document(
@@ -211,7 +174,7 @@ class _Tools:
         return self._part(doc_id, max(0, start - characters), min(end, start + LONGEST) + characters)
 
     def _part(self, doc_id: str, start: int, end: int) -> Part:
-        index = self._following.current().pipeline.index
+        index = self._following.current().value.pipeline.index
         try:
             document = index.document(doc_id)
         except KeyError:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from longrank.errors import InputError
+from longrank.integrations.following import Following
 from longrank.ranking.found import Partial, RankedText, ShownPassage, passage_json
 from longrank.ranking.settings import load_pipeline
 from longrank.ranking.texts import Reranker
@@ -34,6 +35,7 @@ class LazyReranker:
         pipeline: a shipped pipeline's name or a TOML file; None: ``maxp`` with a model, ``minilm`` without.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
         index: folder of an index whose statistics the ``lexical`` pipeline takes; None: those of each call's documents.
+            A changed index is opened again.
         assignments: ``section.key=value`` on top of the pipeline.
         deadline: seconds for a call, after which what is read by then is ranked; loading the model is not counted.
             None: all is read.
@@ -57,22 +59,24 @@ class LazyReranker:
         self.pipeline, self.model, self.index, self.assignments = pipeline, model, index, tuple(assignments)
         self.name = pipeline or ("maxp" if model else "minilm")
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
-        self._lock = Lock()
-        self._loaded: Reranker | None = None
+        self._lock, self._notes = Lock(), Notes()
+        self._following = Following(index, self._opened)
 
     def __reduce__(self) -> tuple[Any, ...]:
         options: dict[str, Any] = {"model": self.model, "index": self.index, "assignments": self.assignments}
         return partial(LazyReranker, **options, deadline=self.deadline), (self.pipeline,)
 
     def load(self) -> Reranker:
-        """Return the loaded reranker; raises as `Reranker` does."""
-        if self._loaded is not None:
-            return self._loaded
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = Reranker(self.name, model=self.model, index=self.index, assignments=self.assignments)
-                log_notes(self._loaded.notes)
-            return self._loaded
+        """Return the reranker, with the newest statistics of the index if there is one; raises as `Reranker`."""
+        return self._following.current().value
+
+    def _opened(self) -> Reranker:
+        before = self._notes.copy()
+        reranker = Reranker(
+            self.name, model=self.model, index=self.index, assignments=self.assignments, notes=self._notes
+        )
+        log_notes(self._notes.since(before))
+        return reranker
 
     def rank(
         self, query: str, documents: Sequence[Document], *, top_n: int | None = None, passages: int
@@ -89,9 +93,9 @@ class LazyReranker:
         reranker = self.load()
         by = None if self.deadline is None else Deadline(self.deadline)
         with self._lock:
-            before = reranker.notes.copy()
+            before = self._notes.copy()
             ranked = reranker.rank(query, documents, top_n, passages=passages, deadline=by)
-            log_notes(reranker.notes.since(before))
+            log_notes(self._notes.since(before))
         return [(result, evidence_of(result, reranker, ranked.partial)) for result in ranked]
 
 

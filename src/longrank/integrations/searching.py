@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +15,7 @@ from longrank.config import check_at_least
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.filters import Filter
+from longrank.integrations.following import Following
 from longrank.integrations.reranking import KEY, log_notes, made_with, passages_of
 from longrank.ranking.fields import with_metadata
 from longrank.ranking.found import Partial, Result
@@ -28,10 +30,11 @@ from longrank.types import Notes, Query
 class LazySearcher:
     """Searches an index that is opened at the first search, one search at a time; copies open it again.
 
+    A search looks whether the index was changed, and then answers from its new state (`Following`); models stay loaded.
     Notes, such as a model that is replaced or a query that is cut, are logged as warnings.
 
     Args:
-        index: folder of the index.
+        index: folder of the index; an open `Index` stays in its state.
         pipeline: a shipped pipeline's name or a TOML file; None: ``mixed`` if MiniLM is installed, else ``lexical``.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
         assignments: ``section.key=value`` on top of the pipeline.
@@ -44,7 +47,7 @@ class LazySearcher:
 
     def __init__(
         self,
-        index: str,
+        index: Index | Path | str,
         pipeline: str | None = None,
         *,
         model: str | None = None,
@@ -58,21 +61,23 @@ class LazySearcher:
         self.name = pipeline or default_pipeline()
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
         self._lock, self._notes = Lock(), Notes()
-        self._loaded: Pipeline | None = None
+        self._following = Following(index, self._opened)
 
     def __reduce__(self) -> tuple[Any, ...]:
         options: dict[str, Any] = {"model": self.model, "assignments": self.assignments, "deadline": self.deadline}
         return partial(LazySearcher, **options), (self.index, self.pipeline)
 
     def load(self) -> Pipeline:
-        """Return the open pipeline; raises as `open_pipeline`."""
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = open_pipeline(
-                    Index.open(self.index), self.name, model=self.model, assignments=self.assignments, notes=self._notes
-                )
-                log_notes(self._notes)
-            return self._loaded
+        """Return the pipeline over the newest state of the index; raises as `open_pipeline`."""
+        return self._following.current().value
+
+    def _opened(self) -> Pipeline:
+        before = self._notes.copy()
+        pipeline = open_pipeline(
+            self.index, self.name, model=self.model, assignments=self.assignments, notes=self._notes
+        )
+        log_notes(self._notes.since(before))
+        return pipeline
 
     def search(
         self,

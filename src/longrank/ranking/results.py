@@ -24,10 +24,21 @@ class Results(Sequence[T], Generic[T]):
         query: the query.
         notes: remarks about the search.
         partial: counts of what a deadline left unread; None if all was read.
+
+    A slice keeps the ranks of its documents.
     """
 
-    def __init__(self, query: str, documents: Sequence[T], notes: Notes, partial: Partial | None = None) -> None:
+    def __init__(
+        self,
+        query: str,
+        documents: Sequence[T],
+        notes: Notes,
+        partial: Partial | None = None,
+        *,
+        ranks: Sequence[int] | None = None,
+    ) -> None:
         self.query, self.notes, self.partial, self._documents = query, notes, partial, tuple(documents)
+        self._ranks = range(1, len(self._documents) + 1) if ranks is None else ranks  # a RankedText has no rank
 
     @overload
     def __getitem__(self, place: int) -> T: ...
@@ -37,7 +48,8 @@ class Results(Sequence[T], Generic[T]):
 
     def __getitem__(self, place: int | slice) -> T | Results[T]:
         if isinstance(place, slice):
-            return Results(self.query, self._documents[place], self.notes, self.partial)
+            part, ranks = self._documents[place], self._ranks[place]
+            return Results(self.query, part, self.notes, self.partial, ranks=ranks)
         return self._documents[place]
 
     def __len__(self) -> int:
@@ -62,14 +74,14 @@ class Results(Sequence[T], Generic[T]):
             "docno": [document.key for document in self],
             "title": [document.title for document in self],
             "score": [document.score for document in self],
-            "rank": range(len(self)),
+            "rank": [rank - 1 for rank in self._ranks],
             "passage": [document.passages[0].text if document.passages else "" for document in self],
             "sentence": [document.passages[0].sentence if document.passages else "" for document in self],
         }
         return pandas().DataFrame(columns)
 
     def _repr_html_(self) -> str:
-        rows = "".join(_row(rank, document) for rank, document in enumerate(self, 1))
+        rows = "".join(_row(rank, document) for rank, document in zip(self._ranks, self, strict=True))
         head = f"<p style='{_QUERY}'>{escape(self.query)}</p>"
         remarks = [str(self.partial)] if self.partial else []
         head += "".join(f"<p>{escape(remark)}</p>" for remark in [*remarks, *self.notes.lines()])

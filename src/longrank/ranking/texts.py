@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,8 @@ class Reranker:
         index: an index or its folder. It gives BM25 of a passage its statistics, and words that it lacks weigh
             nothing. None: the documents of each call give the statistics. Models need none.
         assignments: ``{"passages.preset": "dai"}`` or ``["passages.preset=dai"]``: settings of the pipeline.
-        notes: collects remarks; None: only ``reranker.notes`` has them.
+        notes: collects the remarks of loading and of all queries; None: only ``reranker.notes`` has them. The `notes`
+            of a result are those of its query.
 
     Raises:
         InputError: an unknown name or setting, a model that cannot be loaded, or a pipeline without a passage scorer.
@@ -75,6 +77,7 @@ class Reranker:
         notes: Notes | None = None,
     ) -> None:
         self.notes = Notes() if notes is None else notes
+        self._keeping = Lock()
         self._shares = isinstance(pipeline, Pipeline)  # its scorer has notes of its own
         self._statistics = None if index is None else Index.open(index)
         if isinstance(pipeline, Pipeline):
@@ -133,23 +136,26 @@ class Reranker:
         check_at_least("passages", passages, 0)
         by = Deadline(deadline) if isinstance(deadline, float | int) else deadline
         prepared = self.prepare(query, documents, limits or TextLimits())
-        self._note_cut(prepared)
+        notes = self._noted(prepared)
         if by is not None:
-            timed, partial = self._rank_by(prepared, by, k=k, passages=passages)
-            return Results(query, timed, self.notes, partial)
+            timed, partial = self._rank_by(prepared, by, k=k, passages=passages, notes=notes)
+            return Results(query, timed, notes, partial)
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
         results = self.ranked(prepared, evidence, k=k, passages=passages)
         best = self.sentences(prepared, results).find()
-        return Results(query, highlighted(results, best), self.notes)
+        return Results(query, highlighted(results, best), notes)
 
     def _rank_by(
-        self, prepared: PreparedTexts, deadline: Deadline, *, k: int | None, passages: int
+        self, prepared: PreparedTexts, deadline: Deadline, *, k: int | None, passages: int, notes: Notes
     ) -> tuple[list[RankedText], Partial | None]:
         """Rank documents by what is read of them until a deadline, and count what is not."""
         read = read_texts_by(self.scorer, prepared, deadline)
         results = self.ranked(read.texts, read.evidence, k=k, passages=passages)
-        results = highlights_by(results, self.sentences(prepared, results), deadline, read.rate, self.notes)
-        note_unread(self.notes, read.counts)
+        unread = Notes()
+        results = highlights_by(results, self.sentences(prepared, results), deadline, read.rate, unread)
+        note_unread(unread, read.counts)
+        notes.merge(unread)
+        self._keep(unread)
         return in_list(results, prepared, read, k), read.counts
 
     def predict(self, pairs: Iterable[tuple[str, str | Document]]) -> Any:
@@ -175,7 +181,7 @@ class Reranker:
             places.setdefault(pair[0], []).append(n)
         prepared = [self.prepare(query, [items[n][1] for n in ns], TextLimits()) for query, ns in places.items()]
         for texts in prepared:
-            self._note_cut(texts)
+            self._noted(texts)
         scored = iter(self.scorer.scorer.score([task for texts in prepared for task in texts.block.tasks]))
         scores: Float32s = np.empty(len(items), np.float32)
         for ns, texts in zip(places.values(), prepared, strict=True):
@@ -183,10 +189,21 @@ class Reranker:
             scores[ns] = [self.aggregator(document) for document in evidence]
         return scores[0] if single else scores
 
-    def _note_cut(self, prepared: PreparedTexts) -> None:
-        """Count a query that an open pipeline's scorer cuts; else the scorer itself counts it here."""
-        cut = self._shares and self.scorer.cuts_query(prepared.query.text)
-        self.notes.add("queries cut at the scorer's limit", count=int(cut))
+    def _noted(self, prepared: PreparedTexts) -> Notes:
+        """Return notes of one query, which tell whether the scorer cuts it.
+
+        ``self.notes`` take them for an open pipeline's scorer; any other scorer counts its cut queries there itself.
+        """
+        notes = Notes()
+        notes.add("queries cut at the scorer's limit", count=int(self.scorer.cuts_query(prepared.query.text)))
+        if self._shares:
+            self._keep(notes)
+        return notes
+
+    def _keep(self, notes: Notes) -> None:
+        """Add the notes of one query to those of all; several threads may rank."""
+        with self._keeping:
+            self.notes.merge(notes)
 
     def prepare(self, query: str, documents: Iterable[str | Document], limits: TextLimits) -> PreparedTexts:
         """Split documents into passages, and select the passages to score. The pipeline's scorer is not called.

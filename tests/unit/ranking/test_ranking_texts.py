@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -229,3 +230,24 @@ def test_relevance_by_hand() -> None:
     assert relevance_of(3.0, "bm25") == 0.75
     assert relevance_of(1.0, "cosine", bounded=False) == 0.75
     assert relevance_of(-1e4, "logit") == 0.0
+
+
+def test_a_result_has_the_notes_of_its_own_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PassageDocumentScorer, "cuts_query", lambda self, query: "moon" in query)
+    reranker = Reranker("lexical")
+    cut = reranker.rank("moon", ["a fox", "the moon"])
+    timed = reranker.rank("fox", ["a fox " * 500, "the moon"], deadline=1e-9)
+    whole = reranker.rank("fox", ["a fox", "the moon"])
+    assert cut.notes.lines() == ["queries cut at the scorer's limit: 1"]
+    assert timed.notes.lines()
+    assert "cut" not in str(timed.notes)
+    assert whole.notes.lines() == []
+    assert set(timed.notes.lines()) <= set(reranker.notes.lines())
+
+
+def test_a_slice_keeps_the_ranks() -> None:
+    ranked = Reranker("lexical").rank("fox", ["fox", "a fox or moon or two", "the moon"])
+    assert ranked[1:].to_frame()["rank"].tolist() == [1, 2]
+    assert ranked[1:][1:].to_frame()["rank"].tolist() == [2]
+    assert ranked[::-1].to_frame()["rank"].tolist() == [2, 1, 0]
+    assert re.findall(r"opacity:.7'>(\d+)</span>", ranked[1:]._repr_html_()) == ["2", "3"]
