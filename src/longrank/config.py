@@ -59,8 +59,15 @@ def check_at_least(name: str, value: object, least: int) -> None:
     Raises:
         InputError: names the option.
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise InputError(f"{name} must be an integer, {least} or more", got=value)
+    if value < least:
         raise InputError(f"{name} must be {least} or more", got=value)
+
+
+def names_in(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Return names that are given as a list, or as a text with commas between them."""
+    return tuple(map(str.strip, names.split(","))) if isinstance(names, str) else tuple(names)
 
 
 def keyword_options(entry: Callable[..., object]) -> dict[str, inspect.Parameter]:

@@ -13,6 +13,7 @@ import pytest
 from integrations_texts import ANSWER, FILLER, LONG, ORDER, QUERY, TEXTS
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.integrations.reranking import LazyReranker
 from longrank.integrations.searching import LazySearcher
 
 FIELDS: dict[str, dict[str, Any]] = {
@@ -305,6 +306,13 @@ def test_a_changed_index_loads_no_model_again(tmp_path: Path) -> None:
     index.add([("d2", "A zebra.")])
     assert len(searcher.load().index) == 2
     assert searcher.load().scorer.scorer.encoder is network  # type: ignore[union-attr]
+
+
+def test_assignments_may_be_a_text_or_a_mapping(index: str) -> None:
+    given: tuple[Any, ...] = ("final.depth=1", ["final.depth=1"], {"final.depth": 1})
+    for assignments in given:
+        assert LazySearcher(index, "lexical", assignments=assignments).load().settings.final.depth == 1
+        assert LazyReranker("lexical", assignments=assignments).assignments == ("final.depth=1",)
 
 
 def test_an_open_index_keeps_its_state(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def expand(
     longrank index docs.jsonl -o expanded.index --expansions d2q.jsonl
     """
     from longrank.cli.inputs import output_file
+    from longrank.config import names_in
     from longrank.formats.records import CorpusOptions
     from longrank.types import Notes
     from longrank.verbs.convert import converted
@@ -73,7 +74,7 @@ def expand(
 
     output_file(output, source, model)
     notes = Notes()
-    names = tuple(name.strip() for name in ("title,text" if fields is None else fields).split(","))
+    names = names_in("title,text" if fields is None else fields)
     with console.progress("expanding", None, "documents") as advance:
         expansion = predict(
             source,

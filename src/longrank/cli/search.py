@@ -73,7 +73,6 @@ def search(
     from longrank.ranking.found import result_json
 
     check_decoded("the query", query)
-    fields = None if show is None else [name.strip() for name in show.split(",")]
     own = {
         "--model": model,
         "--convert": convert,
@@ -81,12 +80,12 @@ def search(
         "--allow-untrained": allow_untrained,
         "--set": assignments,
     }
-    shared: dict[str, Any] = {"k": k, "passages": passages, "deadline": deadline, "lang": lang, "show": fields or ()}
+    shared: dict[str, Any] = {"k": k, "passages": passages, "deadline": deadline, "lang": lang, "show": show or ()}
     if connect is not None:
         refused = next((name for name, value in own.items() if value), None)
         results = _asked(connect, refused, index, query, pipeline, shared | _filter_for_server(filter, where))
     else:
-        shared["show"] = fields if as_json or fields else ()
+        shared["show"] = show if as_json or show else ()
         results = _searched(index, query, pipeline, _parsed(filter, where), own, shared)
     console.show_notes(results.notes)
     if as_json:

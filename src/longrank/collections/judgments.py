@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,7 @@ def _id(value: Any, kind: str) -> str:
 
 
 def _grade(value: Any) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or abs(int(value)) > MAX_GRADE:
+    whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())  # 1.0 after a merge
+    if not whole or isinstance(value, bool) or abs(int(value)) > MAX_GRADE:
         raise InputError(f"grade is not an integer from -{MAX_GRADE} to {MAX_GRADE}", path=_HERE, got=value)
     return int(value)

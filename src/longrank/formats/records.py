@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from unicodedata import is_normalized
 
+from longrank.config import names_in
 from longrank.errors import InputError
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions
 from longrank.formats.metadata import metadata_of
@@ -31,7 +32,7 @@ _OFFSETS = {PAGE_STARTS, HEADINGS}
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """Options of reading folders of files.
+    """Options of reading folders of files. A pattern alone stands for a tuple of one.
 
     Attributes:
         include: patterns of the files to read, as in ``.gitignore``; empty: all files.
@@ -54,6 +55,11 @@ class FileOptions:
     limits: ParserLimits = DEFAULT_PARSER_LIMITS
     ocr: str | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("include", "exclude"):
+            patterns = getattr(self, name)
+            object.__setattr__(self, name, (patterns,) if isinstance(patterns, str) else tuple(patterns))
+
 
 @dataclass(frozen=True, slots=True)
 class CorpusOptions:
@@ -71,6 +77,8 @@ class CorpusOptions:
         index_only: fields that are indexed, and are no part of the text.
         title_in_text: begin the text with the title, so that models read it.
         known: True: the fields are those of an index, so they are not misspelt if no document has them.
+
+    Names of fields are a tuple; a list, or a text such as ``"title,text"``, becomes a tuple.
     """
 
     format: str | None = None
@@ -83,6 +91,11 @@ class CorpusOptions:
     index_only: tuple[str, ...] = ()
     title_in_text: bool = False
     known: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("fields", "metadata", "index_only"):
+            if (names := getattr(self, name)) is not None:
+                object.__setattr__(self, name, names_in(names))
 
 
 Place: TypeAlias = tuple[Path, int | None]

@@ -7,10 +7,10 @@ best[0].meta["longrank"]["passages"][0]["text"]
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from longrank.config import Assignments
 from longrank.errors import MissingExtra
 from longrank.integrations.reranking import KEY, LazyReranker, document
 
@@ -47,7 +47,7 @@ class LongRankRanker:
         *,
         model: str | None = None,
         index: str | None = None,
-        assignments: Sequence[str] = (),
+        assignments: Assignments = (),
         top_k: int | None = None,
         passages: int = 3,
         deadline: float | None = None,

@@ -7,9 +7,10 @@ documents[0].meta["longrank"]["passages"][0]["text"]
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from longrank.config import Assignments
 from longrank.errors import InputError, MissingExtra
 from longrank.index.filter_parsing import parsed_filter
 from longrank.integrations.searching import LazySearcher
@@ -56,7 +57,7 @@ class LongRankRetriever:
         pipeline: str | None = None,
         *,
         model: str | None = None,
-        assignments: Sequence[str] = (),
+        assignments: Assignments = (),
         top_k: int = 10,
         passages: int = 3,
         filters: dict[str, Any] | None = None,

@@ -7,9 +7,10 @@ nodes[0].node.metadata["longrank"]["passages"][0]["text"]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from longrank.config import Assignments
 from longrank.errors import InputError, MissingExtra
 from longrank.index.filter_parsing import parsed_filter
 from longrank.integrations.reranking import KEY
@@ -71,7 +72,7 @@ class LongRankRetriever(BaseRetriever):  # type: ignore[misc]  # types of llama_
         pipeline: str | None = None,
         *,
         model: str | None = None,
-        assignments: Sequence[str] = (),
+        assignments: Assignments = (),
         similarity_top_k: int = 10,
         passages: int = 3,
         filters: MetadataFilters | Mapping[str, Any] | None = None,

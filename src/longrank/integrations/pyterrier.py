@@ -9,10 +9,10 @@ Documents come as rows with `qid`, `query`, `docno`, `text` and, optionally, `ti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
+from longrank.config import Assignments
 from longrank.errors import InputError, MissingExtra
 from longrank.integrations.reranking import KEY, LazyReranker, document
 
@@ -50,7 +50,7 @@ class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has n
         *,
         model: str | None = None,
         index: str | None = None,
-        assignments: Sequence[str] = (),
+        assignments: Assignments = (),
         passages: int = 3,
         deadline: float | None = None,
     ) -> None:

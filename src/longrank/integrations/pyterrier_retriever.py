@@ -9,9 +9,10 @@ With a deadline, `longrank_partial` has the counts of a search that it cut short
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from longrank.config import Assignments
 from longrank.errors import MissingExtra
 from longrank.index.filter_parsing import parse_filter, parse_json, parsed_filter
 from longrank.index.filters import Filter
@@ -53,7 +54,7 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
         pipeline: str | None = None,
         *,
         model: str | None = None,
-        assignments: Sequence[str] = (),
+        assignments: Assignments = (),
         num_results: int = 1000,
         passages: int = 3,
         filter: Mapping[str, Any] | None = None,

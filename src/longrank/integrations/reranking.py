@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
+from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.integrations.following import Following
 from longrank.ranking.found import Partial, RankedText, ShownPassage, passage_json
@@ -50,13 +51,13 @@ class LazyReranker:
         *,
         model: str | None = None,
         index: str | None = None,
-        assignments: Sequence[str] = (),
+        assignments: Assignments = (),
         deadline: float | None = None,
     ) -> None:
         if deadline is not None:
             check_deadline(deadline)
         self.deadline = deadline
-        self.pipeline, self.model, self.index, self.assignments = pipeline, model, index, tuple(assignments)
+        self.pipeline, self.model, self.index, self.assignments = pipeline, model, index, tuple(listed(assignments))
         self.name = pipeline or ("maxp" if model else "minilm")
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
         self._lock, self._notes = Lock(), Notes()

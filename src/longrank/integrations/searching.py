@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from longrank.config import check_at_least
+from longrank.config import Assignments, check_at_least, listed
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.filters import Filter
@@ -51,13 +51,13 @@ class LazySearcher:
         pipeline: str | None = None,
         *,
         model: str | None = None,
-        assignments: Sequence[str] = (),
+        assignments: Assignments = (),
         deadline: float | None = None,
     ) -> None:
         if deadline is not None:
             check_deadline(deadline)
         self.deadline = deadline
-        self.index, self.pipeline, self.model, self.assignments = index, pipeline, model, tuple(assignments)
+        self.index, self.pipeline, self.model, self.assignments = index, pipeline, model, tuple(listed(assignments))
         self.name = pipeline or default_pipeline()
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
         self._lock, self._notes = Lock(), Notes()

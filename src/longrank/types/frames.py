@@ -58,7 +58,8 @@ def id_of(value: Any, kind: str) -> str:
     if isinstance(value, Integral) and not isinstance(value, bool):
         return str(int(value))
     if not isinstance(value, str):
-        raise InputError(f"{kind} is neither a string nor an integer", got=value)
+        fix = "pandas: drop rows without an id, then .astype(int)" if isinstance(value, float) else None
+        raise InputError(f"{kind} is neither a string nor an integer", got=value, fix=fix)
     return value
 
 

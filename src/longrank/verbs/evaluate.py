@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.collections import read_qrels
@@ -13,7 +14,7 @@ from longrank.evaluation.report import Evaluation, compare
 from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
 from longrank.evaluation.significance import CORRECTIONS, TESTS
 from longrank.evaluation.systems import note_coverage, place_of, read_systems
-from longrank.types import Notes
+from longrank.types import Notes, is_frame
 from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def evaluate(
     intersection: bool = False,
     level: int | None = None,
     depth: int | None = None,
-    residual: Iterable[Any] = (),
+    residual: Any = (),
     test: str = "t",
     correction: str | None = None,
     threshold: float = 0.05,
@@ -48,7 +49,7 @@ def evaluate(
             topics count as 0, as in ``trec_eval -c``.
         level: lowest relevant grade of binary measures that name none.
         depth: documents per topic that count. Default: all.
-        residual: earlier judgments; the documents that they judge are left out.
+        residual: earlier judgments, or a list of such; the documents that they judge are left out.
         test: paired two-sided test, ``"t"`` or ``"randomization"``.
         correction: for several tests, ``"bonferroni"`` or ``"holm"``.
         threshold: differences with p below it are marked.
@@ -72,7 +73,7 @@ def evaluate(
         lookup(CORRECTIONS, correction, "correction")
     names = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures
     parsed = parse_measures(names, level)
-    judged_before = judged_documents(read_qrels(source, notes) for source in residual)
+    judged_before = judged_documents(read_qrels(source, notes) for source in _sources(residual))
     judgments = residual_qrels(read_qrels(qrels, notes), judged_before, notes, place_of(qrels, "the judgments"))
     _note_level(judgments, level, notes)
     results, fate = {}, "left out" if intersection else "count as 0; --intersection leaves them out"
@@ -90,6 +91,12 @@ def evaluate(
         note_coverage(judgments, system, notes, fate)
     name = None if baseline is None else next(iter(results))
     return compare(results, baseline=name, test=test, correction=correction, threshold=threshold, notes=notes)
+
+
+def _sources(judgments: Any) -> Iterable[Any]:
+    """Return several judgments, or the only one, as a list."""
+    alone = isinstance(judgments, str | Path | Mapping) or is_frame(judgments)
+    return [judgments] if alone else judgments
 
 
 def _note_level(qrels: Qrels, level: int | None, notes: Notes) -> None:

@@ -91,6 +91,8 @@ def _check_sources(given: Sequence[str]) -> None:
 
 
 def _heldout_maps(heldout: Sequence[Any], runs: Sequence[Run], notes: Notes) -> list[float]:
+    if isinstance(heldout, str) or not isinstance(heldout, Sequence) or not heldout:
+        raise InputError("`heldout` takes judgments, then a run of each system", got=type(heldout).__name__)
     judgments, *others = heldout
     values = heldout_maps([read_run(run, notes) for run in others], read_qrels(judgments, notes), runs)
     notes.say("held-out MAP: " + ", ".join(f"{value:.4f}" for value in values))

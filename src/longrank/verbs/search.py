@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from longrank.config import Assignments, check_at_least, listed
+from longrank.config import Assignments, check_at_least, listed, names_in
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
@@ -36,7 +36,7 @@ def search(
     allow_untrained: bool = False,
     assignments: Assignments = (),
     filter: object = None,
-    show: Sequence[str] | None = None,
+    show: str | Sequence[str] | None = None,
     deadline: float | Deadline | None = None,
     lang: str | None = None,
     notes: Notes | None = None,
@@ -55,7 +55,7 @@ def search(
         allow_untrained: score with a document network that was never trained.
         assignments: ``{"final.depth": 50}`` or ``["final.depth=50"]``: settings of the pipeline.
         filter: filter of the documents by their metadata: ``{"year": {"$gte": 2020}}``, or such a JSON text.
-        show: metadata fields in the results; None: all.
+        show: metadata fields in the results, a list or a text such as ``"year,lang"``; None: all.
         deadline: seconds after which what is read by then is ranked, the most promising passages first; the result
             counts the rest (`Results.partial`). Documents of which nothing was read follow in first-stage order,
             without passages. Loading the index and the model is not counted. None: all is read.
@@ -84,6 +84,7 @@ def search(
     check_at_least("k", k, 1)
     check_at_least("passages", passages, 0)
     condition = parsed_filter(filter)
+    show = None if show is None else names_in(show)
     if deadline is not None and not isinstance(deadline, Deadline):
         check_deadline(deadline)
     notes = Notes() if notes is None else notes

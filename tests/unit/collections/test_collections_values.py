@@ -305,3 +305,11 @@ def test_headings_of_a_document_are_stored_whatever_its_other_fields_are() -> No
     assert Index.build([document]).document("a").headings == ((0, 3, 1),)
     with pytest.raises(InputError, match=r"headings are not \(start, end, level\)"):
         Index.build([Document("a", "", "One two", headings=((0, "3", 1),))])  # type: ignore[arg-type]
+
+
+def test_whole_grades_of_a_table_with_missing_values_are_integers() -> None:
+    pd = pytest.importorskip("pandas")
+    merged = pd.DataFrame({"qid": ["1", "1", "1"], "docno": ["a", "b", "c"], "label": [1, 2, None]}).dropna()
+    assert read_qrels(merged) == {"1": {"a": 1, "b": 2}}
+    with pytest.raises(InputError, match=r"query id is neither a string nor an integer.*astype"):
+        read_qrels(pd.DataFrame({"qid": [1.0], "docno": ["a"], "label": [1]}))

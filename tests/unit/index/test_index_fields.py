@@ -12,7 +12,7 @@ from longrank.cli.main import main
 from longrank.collections.catalogue import find_entry
 from longrank.collections.collection import Collection
 from longrank.errors import InputError
-from longrank.formats.records import CorpusOptions
+from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.index import Index
 from longrank.types import Document
 
@@ -101,3 +101,9 @@ def test_recipes_index_the_url_alone(name: str, tmp_path: Path) -> None:
     assert Collection(name=name, entry=entry, sources=(str(tmp_path / "docs"),)).index_options == wanted
     (tmp_path / "docs" / "msmarco-docs.tsv").rename(tmp_path / "docs" / "msmarco-docs.trec")
     assert Collection(name=name, entry=entry, sources=(str(tmp_path / "docs"),)).index_options == ()
+
+
+def test_names_and_patterns_may_be_a_text() -> None:
+    options = CorpusOptions(fields="title, text", metadata="year", files=FileOptions(include="*.txt"))  # type: ignore[arg-type]
+    assert (options.fields, options.metadata, options.files.include) == (("title", "text"), ("year",), ("*.txt",))
+    assert CorpusOptions(fields=["text"]).fields == ("text",)  # type: ignore[arg-type]

@@ -48,6 +48,15 @@ def test_results_have_metadata(index: Index) -> None:
     assert longrank.search(Index.build([("a", "fox")]), "fox", pipeline="bm25")[0].metadata == {}
 
 
+def test_fields_to_show_may_be_a_text_with_commas(index: Index) -> None:
+    listed, text = (
+        longrank.search(index, "fox", pipeline="lexical", show=show) for show in (["year", "lang"], "year, lang")
+    )
+    assert [hit.metadata for hit in text] == [hit.metadata for hit in listed]
+    with pytest.raises(InputError, match="yaer"):
+        longrank.search(index, "fox", pipeline="lexical", show="yaer")
+
+
 def test_the_command_shows_fields(index: Index, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["search", str(index.path), "fox", "--pipeline", "bm25", "-k", "1"]
     assert main([*command, "--show", "year, by"]) == 0

@@ -141,3 +141,11 @@ def test_runs_of_one_tag_in_memory_are_told_apart() -> None:
 def test_a_wrong_type_or_name_is_one_sentence(runs: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         evaluate(QRELS, runs, **options)
+
+
+def test_residual_takes_earlier_judgments_alone_or_several() -> None:
+    qrels, run = {"q": {"d1": 1, "d2": 1}}, {"q": {"d1": 2.0, "d2": 1.0}}
+    alone, several = (
+        evaluate(qrels, run, "RR", residual=earlier) for earlier in ({"q": {"d1": 1}}, [{"q": {"d1": 1}}])
+    )
+    assert alone["RR"] == several["RR"]
