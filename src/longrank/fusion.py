@@ -165,8 +165,6 @@ def _fused(runs: Sequence[Run], tag: str, part: Callable[[int, Sequence[ScoredDo
 
 
 def _for_each(runs: Sequence[Run], values: Sequence[float], noun: str) -> list[float]:
-    if isinstance(values, str):
-        raise InputError(f"{noun}s are a list of numbers", got=values)
     if len(values) != len(runs):
         raise InputError(f"{len(values)} {noun}s for {len(runs)} runs", fix="give one for each run, in the same order")
     for value in values:

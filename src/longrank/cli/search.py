@@ -70,9 +70,11 @@ def search(
     Example: longrank search my.index "how are hurricanes named" -k 3
     """
     from longrank.cli.inputs import check_decoded
+    from longrank.config import names_in
     from longrank.ranking.found import result_json
 
     check_decoded("the query", query)
+    fields = None if show is None else names_in(show)
     own = {
         "--model": model,
         "--convert": convert,
@@ -80,12 +82,12 @@ def search(
         "--allow-untrained": allow_untrained,
         "--set": assignments,
     }
-    shared: dict[str, Any] = {"k": k, "passages": passages, "deadline": deadline, "lang": lang, "show": show or ()}
+    shared: dict[str, Any] = {"k": k, "passages": passages, "deadline": deadline, "lang": lang, "show": fields or ()}
     if connect is not None:
         refused = next((name for name, value in own.items() if value), None)
         results = _asked(connect, refused, index, query, pipeline, shared | _filter_for_server(filter, where))
     else:
-        shared["show"] = show if as_json or show else ()
+        shared["show"] = fields if as_json or fields else ()
         results = _searched(index, query, pipeline, _parsed(filter, where), own, shared)
     console.show_notes(results.notes)
     if as_json:

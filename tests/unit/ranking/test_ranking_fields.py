@@ -50,7 +50,7 @@ def test_results_have_metadata(index: Index) -> None:
 
 def test_fields_to_show_may_be_a_text_with_commas(index: Index) -> None:
     listed, text = (
-        longrank.search(index, "fox", pipeline="lexical", show=show) for show in (["year", "lang"], "year, lang")
+        longrank.search(index, "fox", pipeline="lexical", show=show) for show in (["year", "by"], "year, by")
     )
     assert [hit.metadata for hit in text] == [hit.metadata for hit in listed]
     with pytest.raises(InputError, match="yaer"):

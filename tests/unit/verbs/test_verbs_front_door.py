@@ -175,7 +175,6 @@ def test_remarks_are_attached_to_the_results(index: longrank.Index) -> None:
         (lambda index: longrank.search(index, "bees", pipeline="lexical", k="2"), "k must be an integer, 1 or more"),
         (lambda index: longrank.search(index, "bees", pipeline="lexical", k=3.0), "k must be an integer, 1 or more"),
         (lambda index: longrank.fuse([RUN, RUN], "mapfuse", heldout="qrels"), "`heldout` takes judgments, then a run"),
-        (lambda index: longrank.fuse([RUN, RUN], "linear", weights="12"), "weights are a list of numbers"),
         (lambda index: longrank.Reranker("lexical").rank("bees", None), "a list of texts is needed, not a NoneType"),
         (lambda index: longrank.Reranker("lexical").rank("bees", {"1": "a"}), "a list of texts is needed, not a dict"),
         (lambda index: longrank.Reranker("lexical").rank("bees", {"a", "b"}), "a list of texts is needed, not a set"),
