@@ -391,6 +391,13 @@ def test_a_word_file_has_headers_comments_and_drawings_once_and_headings_of_deri
     assert headings(document) == [(2, "A"), (1, "B")]
 
 
+def test_a_damaged_part_beside_the_text_is_counted(tmp_path: Path) -> None:
+    parts = related_parts("word/_rels/document.xml.rels", "word", {"comments": "<c>", "chart": "no XML"})
+    document = parsed(docx(tmp_path / "a.docx", paragraph("text"), **parts), "docx")
+    assert document.text == "text"
+    assert 2 in document.notes.values()
+
+
 def test_comments_and_objects_of_an_opendocument_text_are_counted(tmp_path: Path) -> None:
     body = "<text:p>a<office:annotation><text:p>Why?</text:p></office:annotation></text:p><object/>"
     document = parsed(odt(tmp_path / "a.odt", body), "odt")

@@ -17,6 +17,7 @@ from longrank.formats.parsed.zipped import (
     opened,
     related,
     relations,
+    unread_parts,
     walk,
 )
 
@@ -50,7 +51,8 @@ def read_docx(path: str) -> Iterator[Parsed]:
         read = dict.fromkeys(name for name in (body, *notes, *aside) if name == body or name in container)
         said: set[str] = set()  # headers of first, even and odd pages are often the same
         for name in read:
-            for paragraph in _paragraphs(container.xml(name)):
+            roots = container.beside(name) if name in aside else [container.xml(name)]
+            for paragraph in (paragraph for root in roots for paragraph in _paragraphs(root)):
                 text = _text(paragraph)
                 if name not in aside or text not in said:
                     level = levels.get(_style(paragraph), 0) if name not in aside else 0
@@ -61,7 +63,7 @@ def read_docx(path: str) -> Iterator[Parsed]:
         values = core_values(container, "docProps/core.xml")
         parsed = writer.parsed(values.pop("title", ""), values)
         inserted = sum(relation.kind == "aFChunk" for relation in others)
-        parsed.notes = {"files inserted into a document (altChunk), left out": inserted}
+        parsed.notes = {"files inserted into a document (altChunk), left out": inserted, **unread_parts(container)}
         yield parsed
 
 

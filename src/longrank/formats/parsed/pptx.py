@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
-from longrank.formats.parsed.zipped import attribute, core_values, drawn_texts, local, opened, related, relations, walk
+from longrank.formats.parsed.zipped import (
+    attribute,
+    core_values,
+    drawn_texts,
+    local,
+    opened,
+    related,
+    relations,
+    unread_parts,
+    walk,
+)
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -37,11 +47,14 @@ def read_pptx(path: str) -> Iterator[Parsed]:
                 writer.add(text)
             for other in others:
                 if other.kind == "comments":
-                    _add_comments(container.xml(other.part), writer)
+                    for root in container.beside(other.part):
+                        _add_comments(root, writer)
                 if other.kind == "notesSlide" or "/notesSlides/" in other.part:
                     _add_shapes(container.xml(other.part), writer)
         values = core_values(container, "docProps/core.xml")
-        yield writer.parsed(values.pop("title", ""), values)
+        parsed = writer.parsed(values.pop("title", ""), values)
+        parsed.notes = unread_parts(container)
+        yield parsed
 
 
 def _slides(show: Element) -> Iterator[Element]:

@@ -23,11 +23,16 @@ _ENCRYPTED = 0x1
 
 
 class Container:
-    """An open zip container."""
+    """An open zip container.
+
+    Attributes:
+        n_unread: parts beside the main text, such as comments, that could not be read.
+    """
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
         self._left = _MOST_BYTES
+        self.n_unread = 0
         if len(archive.filelist) > _MOST_PARTS:
             raise Unreadable(f"holds more than {_MOST_PARTS} parts")
 
@@ -79,6 +84,14 @@ class Container:
             fault = "declares a DTD or entities, which are refused" if entities else "is no XML"
             raise Unreadable(f"is damaged: its part {name} {fault}") from None
         return root
+
+    def beside(self, name: str) -> list[Element]:
+        """Return the root element of a part beside the main text; none, counted, if it cannot be read."""
+        try:
+            return [self.xml(name)]
+        except Unreadable:
+            self.n_unread += 1
+            return []
 
 
 @contextmanager
@@ -144,6 +157,11 @@ def relations(container: Container, name: str) -> list[Relation]:
     return found
 
 
+def unread_parts(container: Container) -> dict[str, int]:
+    """Return the note on parts that could not be read."""
+    return {"parts of Office files (comments, headers, charts) that are damaged, left out": container.n_unread}
+
+
 def related(found: Sequence[Relation], kind: str, usual: str) -> str:
     """Return the first part of a kind among relations; `usual`, its usual name, if there is none."""
     return next((relation.part for relation in found if relation.kind == kind), usual)
@@ -169,7 +187,7 @@ def drawn_texts(container: Container, found: Sequence[Relation]) -> Iterator[str
     """
     for part in dict.fromkeys(relation.part for relation in found if relation.kind in ("diagramData", "chart")):
         lines: dict[str, None] = {}
-        for element in walk(container.xml(part), ("numRef", "numLit")):
+        for element in (e for root in container.beside(part) for e in walk(root, ("numRef", "numLit"))):
             if local(element) == "p":
                 lines["".join(e.text or "" for e in element.iter() if local(e) == "t").strip()] = None
             elif local(element) == "v" and not (element.text or "").strip().replace(".", "", 1).isdigit():
