@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -48,6 +49,7 @@ class Hub:
         self.calls: list[tuple[str, Any]] = []
         self.uploaded: dict[str, bytes] = {}
         self.files: list[str] = [".gitattributes"]
+        self.card_id = ""
         self.deleted: list[str] | None = None
         real, hub = huggingface_hub.HfApi, self
 
@@ -62,6 +64,10 @@ class Hub:
             def list_repo_files(self, *args: Any, **kwargs: Any) -> list[str]:
                 inspect.signature(real.list_repo_files).bind(self, *args, **kwargs)
                 return hub.files
+
+            def get_paths_info(self, *args: Any, **kwargs: Any) -> list[Any]:
+                inspect.signature(real.get_paths_info).bind(self, *args, **kwargs)
+                return [SimpleNamespace(blob_id=hub.card_id)]
 
             def upload_folder(self, **kwargs: Any) -> Any:
                 inspect.signature(real.upload_folder).bind(self, **kwargs)
@@ -117,6 +123,23 @@ def test_files_of_an_earlier_model_in_the_repository_are_refused_or_deleted(
     assert main([*command, "--replace"]) == 0
     assert hub.deleted == ["a[[]1]config.json", "model-00001-of-00002.safetensors", "old.ckpt"]
     assert main([*command, "--replace", "--dry-run"]) == 0
+
+
+def test_another_card_in_the_repository_is_replaced_with_a_note(
+    training: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub, command = Hub(monkeypatch), ["publish", str(training), "--repo", "me/tiny"]
+    assert main(command) == 0
+    assert "its README.md was another" not in capsys.readouterr().err
+    hub.files += [*hub.uploaded]
+    (tmp_path / "card").write_bytes(hub.uploaded["README.md"])
+    of_git = subprocess.run(["git", "hash-object", tmp_path / "card"], capture_output=True, text=True, check=True)
+    hub.card_id = of_git.stdout.strip()
+    assert main(command) == 0
+    assert "its README.md was another" not in capsys.readouterr().err
+    hub.card_id = "0" * 40
+    assert main(command) == 0
+    assert "me/tiny: its README.md was another, and this card replaced it" in capsys.readouterr().err
 
 
 def test_a_dry_run_prints_the_card_and_every_file_and_asks_the_hub_for_nothing(
@@ -229,6 +252,73 @@ def test_document_networks_name_their_pipeline_and_untrained_networks_are_refuse
     card, said = capsys.readouterr()
     assert "--pipeline parade-transformer --model OWNER/NAME" in card and "```python" not in card
     assert "checksums were not compared" in said
+
+
+def test_only_models_that_came_from_the_hub_are_named_as_its_models(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a relative name meant is recorded: elsewhere no such folder may exist, or another one."""
+
+    def card(model: str, fingerprint: str) -> str:
+        place = copy / "model" / "training.json"
+        record = json.loads(place.read_text())
+        record["run"]["training"]["network"]["model"], record["run"]["model"] = model, fingerprint
+        place.write_text(json.dumps(record))
+        (copy / "model" / "manifest.json").unlink(missing_ok=True)
+        (copy / "manifest.json").unlink(missing_ok=True)
+        assert main(["publish", str(copy / "model"), "--dry-run"]) == 0
+        return capsys.readouterr().out
+
+    monkeypatch.chdir(tmp_path)
+    local = card("models/tiny", "sha256:0123456789abcdef")
+    assert "base_model" not in local and "models/tiny" not in local and "trained from `tiny`" in local
+    (tmp_path / "owner" / "tiny").mkdir(parents=True)
+    for name in ("owner/tiny", "owner/tiny@v1"):
+        text = card(name, "owner/tiny@c0ffee sha256:0123456789abcdef")
+        assert "base_model: owner/tiny\n" in text and f"trained from `{name}`" in text
+        assert f'network.model = "{name}"' in text
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+@pytest.mark.parametrize("begun_as", ["BertModel", "BertForSequenceClassification"])
+@pytest.mark.parametrize("name", ["maxp", "birch-passage", "parade-max", "cedr-knrm", "vanilla-bert"])
+def test_the_card_of_a_document_network_loads_the_scores_of_its_passages_or_says_why_not(
+    name: str, begun_as: str, renamed: bool, copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`renamed`: as folders of earlier versions are, with the class that the weights began as."""
+    import torch
+    import transformers
+
+    from longrank.models.create import create_network
+    from longrank.models.folders import save_network
+    from tiny_models import save_encoder
+
+    base = save_encoder(tmp_path / "base")
+    tokenizer, config = transformers.AutoTokenizer.from_pretrained(base), transformers.AutoConfig.from_pretrained(base)
+    config.num_labels, config.architectures = 2, [begun_as]
+    begun = getattr(transformers, begun_as)(config)
+    options = {"outputs": 2} if name in ("maxp", "birch-passage") else {}
+    is_classifier = bool(options)
+    network = create_network(name, begun if is_classifier else begun.base_model, options, tokenizer=tokenizer).eval()
+    folder, record = tmp_path / "m", json.loads((copy / "record.json").read_text())
+    save_network(folder, network, tokenizer, record)
+    written = json.loads((folder / "config.json").read_text())
+    assert written["architectures"] == ["BertForSequenceClassification" if is_classifier else "BertModel"]
+    if renamed:
+        (folder / "config.json").write_text(json.dumps(written | {"architectures": [begun_as]}))
+        (folder / "manifest.json").unlink()
+    assert main(["publish", str(folder), "--dry-run"]) == 0
+    card = capsys.readouterr().out
+    codes = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    if not is_classifier:
+        assert codes == [] and "reads the passages of a document together" in card
+        return
+    names: dict[str, Any] = {}
+    exec(codes[0].replace("OWNER/NAME", str(folder)), names)
+    with torch.no_grad():
+        own = network.encode(tokenizer("a query", "a passage", return_tensors="pt"))
+    assert names["logits"].shape == (1, 2)
+    assert names["logits"][0, -1] == pytest.approx(float(own), abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Save and load document networks, one folder each.
 
-    config.json             the encoder's configuration, as transformers writes it; a classifier's for passage scores
+    config.json             the encoder's configuration, as transformers writes it; a classifier's for passage scores;
+                            `architectures` names the class of the weights, not of the model that they began as
     model.safetensors       all weights; in networks of passage scores the classifier's, with transformers' names
     aggregator.safetensors  weights outside the classifier: those of Birch-Passage
     tokenizer.json, ...     the tokenizer's files
@@ -12,6 +13,7 @@ sentence-transformers' CrossEncoder reads the folder of a network of passage sco
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -77,7 +79,7 @@ def save_network(
         raise InputError("holds something other than a document network", path=folder, fix="choose a new folder")
     described = description(network.name, network.options, record, lineage)
     with atomic_folder(folder) as new:
-        network.pretrained.config.save_pretrained(new)
+        _config(network).save_pretrained(new)
         tokenizer.save_pretrained(new)
         for name, module in network.files().items():
             # Copies, since safetensors refuses tensors that two names share (tied embeddings).
@@ -111,6 +113,16 @@ def load_network(folder: Path) -> Loaded:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **_LOCAL)
     check_weights(folder, network, tokenizer, missing)
     return Loaded(network.eval(), tokenizer, described["record"])
+
+
+def _config(network: DocumentNetwork) -> Any:
+    """Return the configuration that names the class of the saved weights.
+
+    Other libraries choose a class by it: an encoder may have come from a classifier, and a classifier from an encoder.
+    """
+    config = copy.deepcopy(network.pretrained.config)
+    config.architectures = [type(network.pretrained).__name__]
+    return config
 
 
 def _skeleton(folder: Path, kind: type[DocumentNetwork]) -> Any:

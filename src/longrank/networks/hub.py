@@ -65,14 +65,15 @@ def find_on_hub(
 def _is_whole(folder: Path) -> bool:
     """Say whether a snapshot holds all files that a scorer reads; other programs may have fetched a part.
 
-    A configuration without a head, such as a bi-encoder's, needs modules.json, which names its pooling.
+    A configuration without a head, such as a bi-encoder's, needs modules.json, which names its pooling, or belongs to
+    a document network.
     """
     try:
         modules = modules_of(folder)
         network = next((place for kind, place in modules if kind == "Transformer"), folder)
         config = json.loads((network / "config.json").read_text(encoding="utf-8"))
         return (
-            (bool(modules) or names_head(config))
+            (bool(modules) or (folder / "longrank.json").is_file() or names_head(config))
             and _has_weights(network)
             and any(any(network.glob(pattern)) for pattern in _VOCABULARIES)
             and all((place / "config.json").is_file() for kind, place in modules if kind != "Normalize")

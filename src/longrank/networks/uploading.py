@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from glob import escape
+from hashlib import sha1
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 from longrank.errors import InputError, LongRankError, MissingExtra, first_line
 from longrank.networks.model_card import CARD
+from longrank.types import Notes
 
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".pkl", ".ckpt", ".h5", ".msgpack", ".onnx", ".xml", ".gguf")
 _SETTINGS = (
@@ -19,7 +21,14 @@ _SETTINGS = (
 
 
 def upload(
-    files: Mapping[str, Path], card: str, repo: str, *, private: bool, token: str | None, replace: bool = False
+    files: Mapping[str, Path],
+    card: str,
+    repo: str,
+    *,
+    private: bool,
+    token: str | None,
+    notes: Notes,
+    replace: bool = False,
 ) -> str:
     """Create a repository if there is none, and upload a model in one commit; return the address of the commit.
 
@@ -31,6 +40,7 @@ def upload(
         repo: ``owner/name``.
         private: hide a new repository from others; an existing repository keeps its setting.
         token: of an account that may write; None: the client's own, HF_TOKEN or that of ``hf auth login``.
+        notes: says if another README.md of the repository was replaced.
         replace: delete the files of an earlier model that this model lacks.
 
     Raises:
@@ -47,11 +57,13 @@ def upload(
         try:
             api = HfApi(token=token)
             api.create_repo(repo, private=private, exist_ok=True)
-            others = _of_others(api.list_repo_files(repo), files)
+            present = api.list_repo_files(repo)
+            others = _of_others(present, files)
             if others and not replace:
                 what = "the repository has files of another model, which would stay beside this one"
                 fix = "`replace` deletes them in the same commit; or choose another repository"
                 raise InputError(f"{repo}: {what}", got=_named(others), fix=fix)
+            another = CARD in present and api.get_paths_info(repo, [CARD])[0].blob_id != _blob(card)
             commit = api.upload_folder(
                 repo_id=repo,
                 folder_path=place,
@@ -63,7 +75,15 @@ def upload(
         except Exception as error:  # errors of the client, the network and the system
             reason = f"{type(error).__name__}: {first_line(error)}"
             raise LongRankError(f"cannot upload to '{repo}' on the Hugging Face hub: {reason}") from error
+    if another:
+        notes.say(f"{repo}: its {CARD} was another, and this card replaced it; the repository's history keeps it")
     return str(commit.commit_url)
+
+
+def _blob(text: str) -> str:
+    """Return git's name of a file with this text, by which the hub knows its files."""
+    content = text.encode()
+    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def _of_others(present: Collection[str], files: Collection[str]) -> list[str]:

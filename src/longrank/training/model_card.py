@@ -1,20 +1,20 @@
-"""Model card of a trained network, made of the record of its training; no torch."""
+"""Model card of a trained network, made of the record of its training."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from longrank.config import lookup
+from longrank.models import DOCUMENT_NETWORKS
 from longrank.models.description import FILE, TRAINED, describe
 from longrank.networks.checks import read_json, tensor_shapes
 from longrank.networks.model_card import card, code, rerank_command
 
 _SHOWN = 40  # validations in a card
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _DATA = {
     "collection": "documents",
     "queries": "queries",
@@ -30,12 +30,13 @@ _DATA = {
 
 
 class _Use(NamedTuple):
-    """Library and task as the hub names them, Python code that loads the model, and a command."""
+    """Library and task as the hub names them, a command, and Python code that loads the model, or why there is none."""
 
     library: str
     task: str
     python: str
     command: str
+    without_python: str = ""
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
@@ -63,17 +64,17 @@ def trained_card(folder: Path, record: Mapping[str, Any], name: str, licence: st
         InputError: the folder's configuration cannot be read.
     """
     use, training = _use(folder, name), record["run"]["training"]
-    initial = training["network"]["model"]
+    initial, hub = training["network"]["model"], _hub_models(record["run"])
     metadata = {"library_name": use.library, "pipeline_tag": use.task, "tags": "[longrank]"}
     metadata |= {"license": licence} if licence else {}
-    metadata |= {"base_model": initial} if _is_on_hub(initial) else {}
-    about = f"A `{training['network']['name']}` that `longrank` trained from `{_shown(initial)}`"
+    metadata |= {"base_model": initial.partition("@")[0]} if initial in hub else {}
+    about = f"A `{training['network']['name']}` that `longrank` trained from `{_shown(initial, hub)}`"
     return card(
         metadata,
         name.rpartition("/")[2],
         f"{about}, in {record['steps']} steps. Written by LongRank {version('longrank')}.\n",
         "## Use\n",
-        *([code("python", use.python)] if use.python else [_ONLY_LONGRANK]),
+        *([code("python", use.python)] if use.python else [use.without_python]),
         code("sh", use.command),
         "## Data\n",
         _data(record["run"]),
@@ -86,16 +87,21 @@ def trained_card(folder: Path, record: Mapping[str, Any], name: str, licence: st
     )
 
 
-_ONLY_LONGRANK = "The network reads the passages of a document together, so sentence-transformers cannot load it.\n"
+_TOGETHER = "The network reads the passages of a document together, so sentence-transformers cannot load it.\n"
+_OWN_HEAD = "transformers has no class with this network's head, so sentence-transformers cannot load it.\n"
 
 
-def local_paths(value: Any) -> Iterator[str]:
-    """Yield the paths of this machine that a record names."""
-    below = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    for each in below:
-        yield from local_paths(each)
-    if isinstance(value, str) and _is_path(value):
+def local_paths(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the paths of this machine that a record's settings name."""
+    hub = _hub_models(record["run"])
+    return (value for value in _strings(record["run"]["training"]) if _is_path(value, hub))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
         yield value
+    for each in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _strings(each)
 
 
 def _use(folder: Path, name: str) -> _Use:
@@ -114,15 +120,20 @@ def _use(folder: Path, name: str) -> _Use:
         )
         command = f"longrank expand docs.jsonl -o expansions.jsonl --model {name}"
         return _Use("transformers", "text2text-generation", python, command)
-    classifier = kind.endswith("ForSequenceClassification") and _has_whole_head(folder, config)
+    named = kind.endswith("ForSequenceClassification")
+    command = rerank_command(network or "maxp", name)
+    # Networks of passages read together were saved with the name of the classifier that their encoder came from.
+    if not (named if network is None else lookup(DOCUMENT_NETWORKS, network, "document network").from_classifier):
+        return _Use("transformers", "text-ranking", "", command, _TOGETHER)
+    if not _has_whole_head(folder, config):
+        return _Use("transformers", "text-ranking", "", command, _OWN_HEAD)
+    # Classifiers, too, were saved with the name of what they came from; CrossEncoder then expects one output.
+    outputs = "" if named else f", num_labels={_outputs(config)}"
     python = (
         "import torch\nfrom sentence_transformers import CrossEncoder\n\n"
-        f'model = CrossEncoder("{name}")\n'
+        f'model = CrossEncoder("{name}"{outputs})\n'
         'logits = model.predict([("a query", "a passage")], activation_fn=torch.nn.Identity())'
     )
-    command = rerank_command(network or "maxp", name)
-    if not classifier:
-        return _Use("transformers", "text-ranking", "", command)
     return _Use("sentence-transformers", "text-ranking", python, command)
 
 
@@ -133,6 +144,10 @@ def _has_whole_head(folder: Path, config: Mapping[str, Any]) -> bool:
     return "classifier.dense.weight" in tensor_shapes(folder / "model.safetensors")
 
 
+def _outputs(config: Mapping[str, Any]) -> int:
+    return len(config.get("id2label") or (0, 1))  # transformers leaves the names of two out
+
+
 def _data(run: Mapping[str, Any]) -> str:
     digests = "".join(f"- {noun}: `{run[key]}`\n" for key, noun in _DATA.items() if run.get(key))
     return f"SHA-256 of the data, as `longrank` computes it:\n\n{digests}"
@@ -140,21 +155,22 @@ def _data(run: Mapping[str, Any]) -> str:
 
 def _settings(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield ``key = value`` for every setting of the training that is set, paths by their last part."""
+    hub = _hub_models(record["run"])
     for section, values in {**record["run"]["training"], "loop": record["settings"]}.items():
-        yield from _leaves(section, values)
+        yield from _leaves(section, values, hub)
     yield f"# {record['processes']} process{'es' if record['processes'] > 1 else ''}"
     yield "# " + ", ".join(f"{package} {number}" for package, number in record["versions"].items())
 
 
-def _leaves(key: str, value: Any) -> Iterator[str]:
+def _leaves(key: str, value: Any, hub: Collection[str]) -> Iterator[str]:
     if isinstance(value, Mapping):
         for name, below in value.items():
-            yield from _leaves(f"{key}.{name}", below)
+            yield from _leaves(f"{key}.{name}", below, hub)
     elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
         for n, below in enumerate(value):
-            yield from _leaves(f"{key}.{n}", below)
+            yield from _leaves(f"{key}.{n}", below, hub)
     elif value is not None:
-        yield f"{key} = {json.dumps(_shown(value), ensure_ascii=False)}"
+        yield f"{key} = {json.dumps(_shown(value, hub), ensure_ascii=False)}"
 
 
 def _curve(record: Mapping[str, Any]) -> str:
@@ -176,13 +192,20 @@ def _licence(licence: str | None) -> str:
     return "Not stated. The licences of the initial model and of the training data apply.\n"
 
 
-def _is_on_hub(model: str) -> bool:
-    return bool(_HUB_NAME.fullmatch(model)) and not Path(model).exists()
+def _hub_models(run: Mapping[str, Any]) -> set[str]:
+    """Return the names of initial network and teacher that meant a model of the hub when the training read them.
+
+    The fingerprint of such a model begins with ``name@commit``, that of a folder does not.
+    """
+    teacher = (run["training"].get("teacher") or {}).get("model")
+    read = {run["training"]["network"]["model"]: run.get("model"), teacher: run.get("teacher")}
+    return {name for name, found in read.items() if name and str(found).startswith(f"{name.partition('@')[0]}@")}
 
 
-def _is_path(value: str) -> bool:
-    return value.startswith(("/", "~", "./", "../")) or ("/" in value and Path(value).exists())
+def _is_path(value: str, hub: Collection[str]) -> bool:
+    """Tell whether a setting is a path; relative ones are, wherever the card is written."""
+    return value.startswith("~") or ("/" in value and value not in hub)
 
 
-def _shown(value: Any) -> Any:
-    return Path(value).name if isinstance(value, str) and _is_path(value) else value
+def _shown(value: Any, hub: Collection[str]) -> Any:
+    return Path(value).name if isinstance(value, str) and _is_path(value, hub) else value

@@ -29,6 +29,7 @@ from longrank.storage.workplace import check_own, read_json, refuse_changed, wor
 CHECKPOINTS, LOG, MODEL = "checkpoints", "log.jsonl", "model"
 TEST_RUN, FOLDS = "test.run", "folds.json"
 _RUN, _RECORD = "run.json", "record.json"
+_LINEAGE = "run.lineage"
 _FORMAT = "longrank training"
 
 
@@ -66,7 +67,10 @@ def check_begun(folder: Path, identity: Mapping[str, Any]) -> None:
         raise InputError("was begun with folds", path=folder, fix=fix)
     check_own(folder, "training", begun=path.exists())
     if path.exists():
-        refuse_changed(path, _settings(read_json(path)), _settings(_begun_with(identity)))
+        then, now = _settings(read_json(path)), _settings(_begun_with(identity))
+        for each in (then, now):  # follows from the fingerprints; earlier versions left the teacher's out
+            each.pop(_LINEAGE, None)
+        refuse_changed(path, then, now)
 
 
 def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -> None:

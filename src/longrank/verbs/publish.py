@@ -58,6 +58,7 @@ def publish(
     """Check a model, write its card and upload both to the Hugging Face hub.
 
     The folder stays as it is. A README.md in the model's folder is uploaded instead of a new card.
+    A README.md of the repository is replaced, and noted if it was another.
 
     Args:
         folder: a finished training, or a model with safetensors, such as one of `convert`.
@@ -87,7 +88,7 @@ def publish(
     sizes = {name: file.stat().st_size for name, file in files.items()} | {CARD: len(card.encode())}
     url = None
     if not dry_run and repo is not None:
-        url = upload(files, card, repo, private=private, token=token, replace=replace)
+        url = upload(files, card, repo, private=private, token=token, notes=notes, replace=replace)
     return Publication(path, dict(sorted(sizes.items())), card, url, notes)
 
 
