@@ -406,6 +406,7 @@ def test_a_flipped_bit_in_a_finished_training_is_noticed(folder: Path, tmp_path:
 
 def test_a_teacher_that_may_know_what_a_fold_tests_is_not_learned_from(folder: Path, tmp_path: Path) -> None:
     import longrank
+    from longrank.models.description import lineage_of
 
     first = experiment(folder)
     validated(first, tmp_path / "first", only=["s1"])
@@ -425,6 +426,26 @@ def test_a_teacher_that_may_know_what_a_fold_tests_is_not_learned_from(folder: P
     with pytest.raises(InputError, match=r"e: the teacher was trained on another fold .* fold 's2'; .*--fold s2"):
         validated(experiment(folder, sections=by_teacher), tmp_path / "t", only=["s2"])
     validated(experiment(folder, sections=by_teacher), tmp_path / "t", only=["s1"])
+    by_network = by_teacher | {"teacher": {"model": str(tmp_path / "first" / "s1" / "model")}}
+    validated(experiment(folder, sections=by_network), tmp_path / "n", only=["s1"])
+    for student in ("t", "n"):  # which learned from its own judgments and from its teacher's
+        assert lineage_of(tmp_path / student / "s1" / "model") == [training] * 2
+        on = {"network": {"name": "parade-max", "model": str(tmp_path / student / "s1" / "model")}}
+        assert experiment(folder, sections=on).identity("s1", experiment(folder, sections=on).task("s1", Notes()))[
+            "lineage"
+        ] == [training]
+
+
+def test_a_training_that_began_without_its_teachers_lineage_goes_on(tmp_path: Path) -> None:
+    """Earlier versions did not write it; fingerprints tell whether the teacher is the same."""
+    from longrank.training.run_folder import begun, check_begun
+
+    of, lineage = {"settings": {"steps": 2}, "processes": 1}, [{"qrels": "q", "fold": "f"}]
+    with begun(tmp_path / "t", of | {"run": {"model": "a", "teacher": "b"}}):
+        pass
+    check_begun(tmp_path / "t", of | {"run": {"lineage": lineage, "model": "a", "teacher": "b"}})
+    with pytest.raises(InputError, match=r"was begun with other run\.teacher"):
+        check_begun(tmp_path / "t", of | {"run": {"lineage": lineage, "model": "a", "teacher": "c"}})
 
 
 def test_dev_queries_that_choose_nothing_are_counted(folder: Path, tmp_path: Path) -> None:
