@@ -11,11 +11,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from longrank.cli.main import main
+from longrank.networks.model_files import find_model
+from longrank.scoring import scorer_class
 from longrank.training.passage_data.examples import group
 from passage_trainings import settings, trained
+from tiny_models import task
 
 pytestmark = pytest.mark.neural
 
@@ -178,7 +182,16 @@ def test_the_python_code_of_the_card_loads_the_model(training: Path, capsys: pyt
     (code,) = re.findall(r"```python\n(.*?)```", capsys.readouterr().out, re.DOTALL)
     names: dict[str, Any] = {}
     exec(code.replace("me/tiny", str(training / "model")), names)
-    assert len(names.get("logits", names.get("vectors"))) == (1 if "logits" in names else 2)
+    model, asked = find_model(str(training / "model")), [task("a query", ["a passage"])]
+    if "logits" in names:
+        ((own,),) = [scored.scores for scored in scorer_class("cross-encoder")(model).score(asked)]
+        logits = names["logits"][0]
+        peer = logits if logits.ndim == 0 else logits[-1] - (logits[0] if len(logits) == 2 else 0)
+    else:
+        ((own,),) = [scored.scores for scored in scorer_class("bi-encoder")(model).score(asked)]
+        query, passage = names["vectors"]
+        peer = query @ passage / np.linalg.norm(query) / np.linalg.norm(passage)
+    assert float(peer) == pytest.approx(float(own), abs=1e-5)
 
 
 def test_without_network_there_is_one_line_and_exit_code_1(

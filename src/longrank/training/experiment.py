@@ -17,18 +17,17 @@ import numpy as np
 from longrank.errors import InputError
 from longrank.evaluation.measures import check_grades
 from longrank.evaluation.names import parse_measure
-from longrank.formats.evidence import LINEAGE
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
 from longrank.models.description import lineage_of
 from longrank.models.network_reader import Kept
 from longrank.networks.model_files import find_model
-from longrank.storage import digest_of, read_header, sha256_of
+from longrank.storage import digest_of, sha256_of
 from longrank.training.judgments import Sampled, judgments_to_learn
-from longrank.training.ranking_data import Data, Material, Taught, make_material, taught_scores
+from longrank.training.ranking_data import Data, Material, Taught, make_material, taught_scores, teacher_lineage
 from longrank.training.ranking_task import RankingTask
-from longrank.training.settings import DocumentTraining, TeacherSettings
+from longrank.training.settings import DocumentTraining
 from longrank.types import Notes, Qrels, Query, Run
 
 _NO_VALIDATION = "leave validation out: --set loop.validate_every= (and loop.patience=)"
@@ -128,7 +127,7 @@ class Experiment:
         place = find_model(self.settings.network.model).path
         self._check_lineage(names, lineage_of(place), "initial network", place)
         if self.settings.teacher is not None:
-            lineage, place = _teacher_lineage(self.settings.teacher)
+            lineage, place = teacher_lineage(self.settings.teacher)
             self._check_lineage(names, lineage, "teacher", place)
 
     def _check_lineage(self, names: Sequence[str], lineage: Iterable[Any], noun: str, place: Path) -> None:
@@ -167,7 +166,7 @@ class Experiment:
     def identity(self, name: str, task: RankingTask) -> dict[str, Any]:
         """Return everything that the weights depend on, apart from the loop's settings."""
         lineage, teacher = list(task.lineage), self.settings.teacher
-        taught_by = [] if teacher is None else _teacher_lineage(teacher)[0]
+        taught_by = [] if teacher is None else teacher_lineage(teacher)[0]
         lineage += [training for training in taught_by if training not in lineage]
         return {
             **({"lineage": lineage} if lineage else {}),
@@ -231,19 +230,6 @@ def open_experiment(
     model_run = None if path is None else read_run(Path(path), notes)
     learned = judgments_to_learn(settings.judgments, qrels, folds, notes)
     return Experiment(settings, index, queries, qrels, run, folds, learned, model_run, score_cache)
-
-
-def _teacher_lineage(teacher: TeacherSettings) -> tuple[list[dict[str, str]], Path]:
-    """Return the trainings that a teacher knows judgments from, and the file or the folder that says so.
-
-    Raises:
-        InputError, IntegrityError: it cannot be read.
-    """
-    if teacher.evidence is not None:
-        place = Path(teacher.evidence)
-        return read_header(place).get(LINEAGE, []), place
-    place = find_model(str(teacher.model)).path
-    return lineage_of(place), place
 
 
 def _check_fold(name: str, fold: Fold, queries: Collection[str]) -> None:

@@ -78,6 +78,16 @@ def test_what_is_in_the_cache_is_used_without_asking_the_network(cache: Path, mo
     find_model(NAME)
 
 
+def test_a_document_network_in_the_cache_is_whole_without_a_head(cache: Path) -> None:
+    from longrank.networks import hub
+    from tiny_models import save_document_network
+
+    snapshot = cache / "snapshots" / COMMITS["main"]
+    shutil.rmtree(snapshot)
+    save_document_network(snapshot)
+    assert hub._is_whole(snapshot)
+
+
 def test_what_the_cache_lacks_is_downloaded(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program has fetched the configuration alone; a download completes the snapshot."""
     import huggingface_hub
