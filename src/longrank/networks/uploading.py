@@ -63,7 +63,7 @@ def upload(
                 what = "the repository has files of another model, which would stay beside this one"
                 fix = "`replace` deletes them in the same commit; or choose another repository"
                 raise InputError(f"{repo}: {what}", got=_named(others), fix=fix)
-            another = CARD in present and api.get_paths_info(repo, [CARD])[0].blob_id != _blob(card)
+            another = CARD in present and getattr(api.get_paths_info(repo, [CARD])[0], "blob_id", None) != _blob(card)
             commit = api.upload_folder(
                 repo_id=repo,
                 folder_path=place,
