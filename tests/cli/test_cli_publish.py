@@ -16,7 +16,6 @@ import pytest
 
 from longrank.cli.main import main
 from longrank.networks.model_files import find_model
-from longrank.scoring import scorer_class
 from longrank.training.passage_data.examples import group
 from passage_trainings import settings, trained
 from tiny_models import task
@@ -182,13 +181,16 @@ def test_the_python_code_of_the_card_loads_the_model(training: Path, capsys: pyt
     (code,) = re.findall(r"```python\n(.*?)```", capsys.readouterr().out, re.DOTALL)
     names: dict[str, Any] = {}
     exec(code.replace("me/tiny", str(training / "model")), names)
+    from longrank.scoring.bi_encoder import BiEncoder
+    from longrank.scoring.cross_encoder import CrossEncoder
+
     model, asked = find_model(str(training / "model")), [task("a query", ["a passage"])]
     if "logits" in names:
-        ((own,),) = [scored.scores for scored in scorer_class("cross-encoder")(model).score(asked)]
+        ((own,),) = [scored.scores for scored in CrossEncoder(model).score(asked)]
         logits = names["logits"][0]
         peer = logits if logits.ndim == 0 else logits[-1] - (logits[0] if len(logits) == 2 else 0)
     else:
-        ((own,),) = [scored.scores for scored in scorer_class("bi-encoder")(model).score(asked)]
+        ((own,),) = [scored.scores for scored in BiEncoder(model).score(asked)]
         query, passage = names["vectors"]
         peer = query @ passage / np.linalg.norm(query) / np.linalg.norm(passage)
     assert float(peer) == pytest.approx(float(own), abs=1e-5)
