@@ -430,10 +430,6 @@ def test_a_teacher_that_may_know_what_a_fold_tests_is_not_learned_from(folder: P
     validated(experiment(folder, sections=by_network), tmp_path / "n", only=["s1"])
     for student in ("t", "n"):  # which learned from its own judgments and from its teacher's
         assert lineage_of(tmp_path / student / "s1" / "model") == [training] * 2
-        on = {"network": {"name": "parade-max", "model": str(tmp_path / student / "s1" / "model")}}
-        assert experiment(folder, sections=on).identity("s1", experiment(folder, sections=on).task("s1", Notes()))[
-            "lineage"
-        ] == [training]
 
 
 def test_a_training_that_began_without_its_teachers_lineage_goes_on(tmp_path: Path) -> None:
