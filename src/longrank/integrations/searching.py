@@ -104,7 +104,7 @@ class LazySearcher:
         pipeline = self.load()
         by = None if self.deadline is None else Deadline(self.deadline)
         with self._lock:
-            before, bound = self._notes.copy(), filtered(pipeline, condition)
+            before, bound = self._notes.copy(), filtered(pipeline, condition, self._notes)
             asked = Query("q", readable(query), fields)
             results, counts = search_within(bound, asked, by, k=k, passages=passages, notes=self._notes)
             log_notes(self._notes.since(before))
