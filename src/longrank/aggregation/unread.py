@@ -23,6 +23,6 @@ def counting_unread(evidence: Iterable[Evidence], notes: Notes) -> Iterator[Evid
         yield document
     for note, counts in (("cut at the scorer's length limit", truncated), ("not scored (cap or selection)", skipped)):
         for doc_id, count in counts.items():
-            notes.add(f"passages {note}", f"document {doc_id}", count)
+            notes.add(f"passages {note}, once per document", f"document {doc_id}", count)
     if n_scored < n_passages:
         notes.say(f"passages scored: {n_scored} of {n_passages} ({n_scored / n_passages:.1%})")

@@ -208,13 +208,15 @@ def count_operations(work: Callable[[], object]) -> int:
     }
     if hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         counters[torch.ops.mkldnn._linear_pointwise] = _of_dense
-    threads = torch.get_num_threads()
+    threads, fused = torch.get_num_threads(), torch.backends.mha.get_fastpath_enabled()
     torch.set_num_threads(1)  # the counter sees only its own thread
+    torch.backends.mha.set_fastpath_enabled(False)  # nor does it see into a fused encoder layer
     try:
         with FlopCounterMode(display=False, custom_mapping=counters) as counter:
             work()
     finally:
         torch.set_num_threads(threads)
+        torch.backends.mha.set_fastpath_enabled(fused)
     return int(counter.get_total_flops())
 
 

@@ -110,6 +110,18 @@ def test_a_network_that_dataparallel_saved_scores_as_its_own_class(tmp_path: Pat
     np.testing.assert_allclose(converted_logits(tmp_path / "new"), expected, atol=1e-5)
 
 
+def test_of_a_folder_with_both_kinds_of_weights_safetensors_are_read_as_transformers_does(tmp_path: Path) -> None:
+    """transformers leaves an older pytorch_model.bin in a folder into which it saves."""
+    import torch
+
+    folder = save_next_sentence(tmp_path / "birch")
+    network = next_sentence(folder)
+    expected = logits_of(network, folder)
+    torch.save({name: -value for name, value in network.state_dict().items()}, folder / "pytorch_model.bin")
+    longrank.convert(folder, tmp_path / "new")
+    np.testing.assert_allclose(converted_logits(tmp_path / "new"), expected, atol=1e-5)
+
+
 def test_the_file_of_an_old_pytorch_is_read(tmp_path: Path) -> None:
     """Before version 1.6, torch.save wrote no zip archive; Birch's and monoBERT's files are of that time."""
     import torch

@@ -40,6 +40,17 @@ def test_operations_of_a_cross_encoder_are_those_counted_by_hand(
     assert speed.count_operations(lambda: scorer.logits("the fish", ["river " * 50] * 3)) == expected
 
 
+def test_operations_of_an_encoder_layer_of_pytorch_are_counted() -> None:
+    import torch
+
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 32, batch_first=True).eval()
+    inputs, padding = torch.randn(1, 5, 8), torch.tensor([[False] * 4 + [True]])
+    with torch.inference_mode():
+        counted = speed.count_operations(lambda: layer(inputs, src_key_padding_mask=padding))
+    assert counted == 5 * 2 * (4 * 8 * 8 + 2 * 8 * 32) + 4 * 5 * 5 * 8
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
 def test_operations_are_counted_whatever_the_number_of_threads(tmp_path: Path) -> None:
     scorer = CrossEncoder(find_model(str(save_cross_encoder(tmp_path / "m"))), batch_tokens=L, device="cpu")
     counts = []

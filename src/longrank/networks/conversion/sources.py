@@ -88,7 +88,7 @@ def _adapted(folder: Path, base: str | None) -> str:
 
 
 def weights_in(folder: Path) -> tuple[Path, ...]:
-    """Return the files with the tensors of a folder: PyTorch's, else safetensors.
+    """Return the files with the tensors of a folder: safetensors, as transformers reads them, else PyTorch's.
 
     Raises:
         InputError: there are none, several that do not belong together, or a shard is missing.
@@ -98,12 +98,11 @@ def weights_in(folder: Path) -> tuple[Path, ...]:
         if not any(path.is_file() for path in files):
             raise InputError("holds no weights of its adapter", path=folder, got=files[0].name)
         return tuple(path for path in files if path.is_file())[:1]
-    for index in ("pytorch_model.bin.index.json", "model.safetensors.index.json"):
-        if (folder / index).is_file():
-            return _shards(folder / index)
-    for file in ("pytorch_model.bin", "model.safetensors"):
+    for file in ("model.safetensors", "pytorch_model.bin"):
         if (folder / file).is_file():
             return (folder / file,)
+        if (index := folder / f"{file}.index.json").is_file():
+            return _shards(index)
     others = [
         path for path in sorted(folder.iterdir()) if path.suffix in PICKLED and not path.name.startswith(_NO_WEIGHTS)
     ]
