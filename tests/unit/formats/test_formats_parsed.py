@@ -402,11 +402,22 @@ def test_comments_and_objects_of_an_opendocument_text_are_counted(tmp_path: Path
     body = "<text:p>a<office:annotation><text:p>Why?</text:p></office:annotation></text:p><object/>"
     document = parsed(odt(tmp_path / "a.odt", body), "odt")
     assert document.text == "a"
-    assert set(document.notes.values()) == {1}
-    assert len(document.notes) == 2
+    assert list(document.notes.values()) == [1, 1, 0]
+
+
+def test_headers_and_footers_of_an_opendocument_text_come_once_at_its_end(tmp_path: Path) -> None:
+    page = "<style:{0}><text:p>{1}</text:p></style:{0}>".format
+    styles = (
+        '<s xmlns:style="style" xmlns:text="text"><style:header-style/>'
+        f"{page('header', 'Acme')}{page('header-left', 'Acme')}{page('footer', 'Secret')}</s>"
+    )
+    document = parsed(odt(tmp_path / "a.odt", "<text:p>body</text:p>", **{"styles.xml": styles}), "odt")
+    assert document.text.split() == ["body", "Acme", "Secret"]
+    assert list(document.notes.values()) == [0, 0, 0]
 
 
 def test_values_of_front_matter_that_are_left_out_are_counted() -> None:
     block = "---\ntitle: x\ntags: [a, b]\nlong: >\n  folded\nmore:\n- a\n---\nbody"
     assert list(next(read_markdown(block)).notes.values()) == [3]
     assert list(next(read_markdown("---\ntitle: x\nempty:\n---\nbody")).notes.values()) == [0]
+    assert list(next(read_markdown('+++\ntitle = "x"\ntags = ["a"]\n+++\nbody')).notes.values()) == [1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from typing import Any
 
 _BLOCK = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?\n)??\1[ \t]*(?:\n|\Z)", re.DOTALL)
 _PAIR = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]+(.*)")
@@ -24,28 +25,35 @@ def split_front_matter(text: str) -> tuple[dict[str, str], str]:
     match = _BLOCK.match(text)
     if match is None:
         return {}, text
-    values = _toml(match[2] or "") if match[1] == "+++" else _yaml(match[2] or "")
+    if match[1] == "+++":
+        found = _toml(match[2] or "")
+        values = {key.lower(): str(value) for key, value in found.items() if not isinstance(value, dict | list)}
+    else:
+        values = _yaml(match[2] or "")
     return (values, text[match.end() :]) if values else ({}, text)
 
 
 def n_left_out(text: str) -> int:
-    """Return the number of lists and folded or nested values of YAML front matter that `split_front_matter` leaves out.
+    """Return the number of lists and folded or nested values of front matter that `split_front_matter` leaves out.
 
     >>> n_left_out("---\\ntitle: Cats\\ntags: [a, b]\\n---\\nThey purr.")
     1
     """
     match = _BLOCK.match(text)
-    if match is None or match[1] == "+++" or not (values := _yaml(match[2] or "")):
+    if match is None:
+        return 0
+    if match[1] == "+++":
+        return sum(isinstance(value, dict | list) for value in _toml(match[2] or "").values())
+    if not (values := _yaml(match[2] or "")):
         return 0
     return len({name[1].lower() for name in _NAME.finditer(match[2])} - set(values))
 
 
-def _toml(block: str) -> dict[str, str]:
+def _toml(block: str) -> dict[str, Any]:
     try:
-        values = tomllib.loads(block)
+        return tomllib.loads(block)
     except tomllib.TOMLDecodeError:
         return {}
-    return {key.lower(): str(value) for key, value in values.items() if not isinstance(value, dict | list)}
 
 
 def _yaml(block: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
-from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened
+from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened, unread_parts
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -32,12 +32,13 @@ def read_odt(path: str) -> Iterator[Parsed]:
         body = next((e for e in container.xml("content.xml").iter() if local(e) == "body"), None)
         for level, paragraph in _paragraphs(body):
             writer.add(_text(paragraph), level)
+        for text in dict.fromkeys(_headers(container)):  # those of first, left and right pages are often the same
+            writer.add(text)
         values = core_values(container, "meta.xml")
         parsed = writer.parsed(values.pop("title", ""), values)
         names = [] if body is None else [local(element) for element in body.iter()]
-        parsed.notes = {
-            f"{kind} of OpenDocument texts, left out": names.count(name) for name, kind in _LEFT_OUT.items()
-        }
+        left_out = {f"{kind} of OpenDocument texts, left out": names.count(name) for name, kind in _LEFT_OUT.items()}
+        parsed.notes = left_out | unread_parts(container)
         yield parsed
 
 
@@ -57,6 +58,14 @@ def _paragraphs(body: Element | None) -> Iterator[tuple[int, Element]]:
             yield (min(int(level), 10) if level.isdigit() else 1) if name == "h" else 0, element
         else:
             stack.extend(reversed(element))
+
+
+def _headers(container: Container) -> Iterator[str]:
+    """Yield the paragraphs of the headers and footers of pages."""
+    for root in container.beside("styles.xml") if "styles.xml" in container else ():
+        for element in root.iter():
+            if local(element).startswith(("header", "footer")) and not local(element).endswith("-style"):
+                yield from (_text(paragraph) for _, paragraph in _paragraphs(element))
 
 
 def _text(paragraph: Element) -> str:
