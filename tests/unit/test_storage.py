@@ -117,6 +117,12 @@ def test_a_pipe_or_a_device_is_never_renamed_away(tmp_path: Path) -> None:
             check_writable(tmp_path / name)
 
 
+def test_the_sign_for_standard_output_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="'-' is no file"):
+        check_writable(Path("-"))
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs the descriptors of Linux")
 def test_an_open_file_is_not_replaced_by_its_descriptor(tmp_path: Path) -> None:
     with (tmp_path / "all.runs").open("w") as stream:

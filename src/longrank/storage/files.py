@@ -73,9 +73,11 @@ def check_writable(path: Path) -> None:
     """Fail early, before hours of work, if `path` cannot be written as a file.
 
     Raises:
-        InputError: the path is a folder, pipe, device or open file, the file or its folder is read-only, its folder is
-            absent, or the name is too long.
+        InputError: the path is ``-``, a folder, pipe, device or open file, the file or its folder is read-only, its
+            folder is absent, or the name is too long.
     """
+    if str(path) == "-":
+        raise InputError("'-' is no file: results are not written to standard output", fix="name a file")
     try:
         check_path(path)
         is_folder = path.is_dir()
