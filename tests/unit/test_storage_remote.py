@@ -131,6 +131,21 @@ def test_hidden_files_stay_on_the_machine_that_wrote_them(s3: Stores, cache: Pat
     assert contents(local(PLACE)) == {"a": "1"}
 
 
+def test_hidden_files_stay_when_another_machine_changes_the_folder_and_go_when_it_replaces_it(
+    s3: Stores, cache: Path, tmp_path: Path
+) -> None:
+    write(PLACE, a="1", **{".record": "paths of this machine", ".lock": ""})
+    for elsewhere, expected in (
+        ({"anew": False, "b": "2"}, {"a": "1", "b": "2", ".record": "paths of this machine"}),
+        ({"c": "3"}, {"c": "3"}),
+    ):
+        cache.rename(tmp_path / "this machine")
+        write(PLACE, **elsewhere)  # type: ignore[arg-type]
+        shutil.rmtree(cache)
+        (tmp_path / "this machine").rename(cache)
+        assert contents(local(PLACE)) == expected
+
+
 def test_only_changed_files_are_sent_and_fetched_and_old_ones_are_removed(s3: Stores, cache: Path) -> None:
     large = "x" * 300_000
     write(PLACE, a=large, b="1", c="2")

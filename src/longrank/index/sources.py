@@ -1,20 +1,23 @@
 """Record of the files that an index was built from, for updates: ``INDEX/.sources.jsonl``.
 
-The first line holds the sources and the options of reading; each further line holds a file: its path, size, time of
-modification, SHA-256 and the ids of its documents. The record is no part of the index, which is valid without it.
+The first line holds the sources, the options of reading, and a checksum of the record without it; each further line
+holds a file: its path, size, time of modification, SHA-256 and the ids of its documents. The record is no part of the
+index, which is valid without it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from longrank.errors import InputError, first_line
+from longrank.errors import InputError, IntegrityError, first_line
 from longrank.formats.lines import TextOptions
 from longrank.formats.opening import Limits
 from longrank.formats.records import CorpusOptions, FileOptions
@@ -91,22 +94,34 @@ def write_sources(folder: Path, sources: Sources) -> None:
     corpus["files"] = {"include": files.include, "exclude": files.exclude, "strict": files.strict, "ocr": files.ocr}
     header = {"format": FORMAT, "version": VERSION, "sources": sources.places, "corpus": corpus}
     header["digest"] = sources.digest
+    states = [state._asdict() for _, state in sorted(sources.files.items())]
+    header["checksum"] = _checksum([header, *states])
     with atomic_write(folder / SOURCES, "w") as stream:
-        for value in (header, *(state._asdict() for _, state in sorted(sources.files.items()))):
+        for value in (header, *states):
             stream.write(json.dumps(value) + "\n")
+
+
+def _checksum(values: Sequence[object]) -> str:
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(json.dumps(value).encode() + b"\n")
+    return digest.hexdigest()
 
 
 def read_sources(folder: Path) -> Sources:
     """Read the record of an index.
 
     Raises:
-        InputError: the index has no record, or a damaged record.
+        InputError: the index has no record, or a record that cannot be read.
+        IntegrityError: the record has another checksum; records of earlier versions have none.
     """
     try:
         with (folder / SOURCES).open(encoding="utf-8") as stream:
             header, *files = map(json.loads, stream)
         if (header["format"], header["version"]) != (FORMAT, VERSION):
             raise InputError("the record of the index's sources has another version", path=folder, fix=_FIX)
+        if (checksum := header.pop("checksum", None)) is not None and checksum != _checksum([header, *files]):
+            raise IntegrityError(f"{folder}: {SOURCES} is damaged; {_FIX}")
         states = TypeAdapter(list[SourceState]).validate_python(files)
         places = TypeAdapter(tuple[str, ...]).validate_python(header["sources"])
         corpus = _corpus(header["corpus"])

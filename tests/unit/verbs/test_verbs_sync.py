@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from longrank.errors import InputError, LongRankError
+from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions, Record, SourceFile
 from longrank.index import Index
 from longrank.index.folder import SOURCES
 from longrank.index.sources import Sources, SourceState, write_sources
 from longrank.types import Notes
+from longrank.verbs.check import check
 from longrank.verbs.sync import sync, watched
 from longrank.verbs.updates import build_from_files, update
 
@@ -114,8 +115,24 @@ def test_a_record_of_an_earlier_version_is_trusted(folder: Path, tmp_path: Path)
     index = tmp_path / "notes.index"
     sync([folder], index)
     header, *files = (index / SOURCES).read_text().splitlines()
-    older = {name: value for name, value in json.loads(header).items() if name != "digest"}
+    older = {name: value for name, value in json.loads(header).items() if name not in ("digest", "checksum")}
     (index / SOURCES).write_text("\n".join([json.dumps(older), *files]) + "\n")
+    assert not any(update(index))
+
+
+def test_a_flipped_bit_in_the_record_is_noticed(folder: Path, tmp_path: Path) -> None:
+    index = tmp_path / "notes.index"
+    sync([folder], index)
+    assert check(index)
+    record = index / SOURCES
+    for place in (record.read_text().index('"ids"') + 9, record.read_text().index('"sources"') + 15):
+        whole = record.read_bytes()
+        record.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(IntegrityError, match=r"\.sources\.jsonl is damaged; build the index again"):
+            check(index)
+        with pytest.raises(IntegrityError, match=r"\.sources\.jsonl is damaged"):
+            sync([folder], index)
+        record.write_bytes(whole)
     assert not any(update(index))
 
 
@@ -359,6 +376,7 @@ def test_a_damaged_record_is_one_line(record: str, folder: Path, tmp_path: Path)
     sync([folder], tmp_path / "index")
     path = tmp_path / "index" / SOURCES
     first, *files = path.read_text().splitlines()
+    first = json.dumps({name: value for name, value in json.loads(first).items() if name != "checksum"})
     changed = json.dumps(json.loads(first) | json.loads(record)) if record.startswith('{"') else record
     path.write_text("\n".join([changed, *files]))
     with pytest.raises(InputError, match=r"\.sources\.jsonl cannot be read|has another version") as caught:

@@ -20,6 +20,7 @@ from longrank.storage.remote.addresses import address_of
 from longrank.storage.remote.contents import Contents, File, files_of, parsed, read_contents, seen_contents
 from longrank.storage.remote.downloads import Download, download, link_or_copy
 from longrank.storage.remote.store import Store
+from longrank.storage.workplace import LOCK
 
 ROOM = "remote"
 _VERSION = re.compile(r"version-[0-9a-f]{32}")
@@ -194,8 +195,25 @@ def _fetch(store: Store, contents: Contents, shelf: Path) -> None:
             if not (target.is_file() or _taken(known.get(file.sha256, []), file, target)):
                 wanted.setdefault(file.sha256, Download(file, [])).targets.append(target)
         download(store, list(wanted.values()), part)
+        _carry_hidden(contents, shelf, part)
         sync_tree(part)
         part.rename(shelf / contents.name)
+
+
+def _carry_hidden(contents: Contents, shelf: Path, part: Path) -> None:
+    """Take hidden files, which stay on this machine, from copies of which this version is a change: they share a file.
+
+    Of several, the newest copy gives them.
+    """
+    own = {(name, file.sha256) for name, file in contents.files.items()}
+    for path in sorted(shelf.glob("version-*.json"), key=lambda path: path.stat().st_mtime, reverse=True):
+        with suppress(InputError, IntegrityError):  # another version of LongRank wrote it
+            earlier = parsed(read_small(path, RECORD, "manifests"), str(shelf)).files
+            if own.isdisjoint((name, file.sha256) for name, file in earlier.items()):
+                continue
+            for hidden in sorted(path.with_suffix("").glob(".*")):
+                if hidden.is_file() and not hidden.name.endswith((LOCK, ".tmp")) and not (part / hidden.name).exists():
+                    link_or_copy(hidden, part / hidden.name)
 
 
 def _by_checksum(shelf: Path) -> dict[str, list[Path]]:
