@@ -335,3 +335,13 @@ def test_pyterrier_analyses_a_query_in_the_language_of_its_row() -> None:
     expected = [(row.query_id, row.doc_id) for row in longrank.retrieve(index, topics).rows()]
     found = LongRankRetriever(index.path, pipeline="bm25")(topics)
     assert list(zip(found.qid, found.docno, strict=True)) == expected == [("1", "en")]
+
+
+def test_each_search_with_a_filter_that_restricts_nothing_is_logged(
+    index: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    searcher = LazySearcher(index, "lexical")
+    for filter in ({"lang": "xx"}, {"lang": "yy"}, {"lang": {"$ne": "xx"}}, {"lang": {"$ne": "yy"}}):
+        searcher.search(QUERY, k=3, passages=1, filter=filter)
+    said = [record.getMessage() for record in caplog.records if "matches the filter" in record.getMessage()]
+    assert [line.split()[0] for line in said] == ["no", "no", "every", "every"]

@@ -48,6 +48,8 @@ def json_value(value: Any) -> Any:
         return _of_library(value)
     if isinstance(value, list | tuple | Mapping):
         return _container(value)
+    if getattr(getattr(value, "dtype", None), "kind", "") == "M" and type(value).__module__ == "numpy":
+        value = value.astype("datetime64[us]")  # nanoseconds would become integers
     item = getattr(value, "tolist", None)  # scalars and arrays of NumPy
     return json_value(item()) if callable(item) else _NOT_JSON
 

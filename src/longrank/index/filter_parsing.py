@@ -213,9 +213,10 @@ class _Parser:
 
     @staticmethod
     def _list(value: object, place: str) -> tuple[Scalar, ...]:
-        if isinstance(value, set | frozenset):
+        if isinstance(value, set | frozenset | range):
             value = list(value)
-        value = getattr(value, "tolist", lambda: value)()  # of NumPy and pandas
+        if hasattr(value, "tolist"):  # of NumPy and pandas
+            value = json_value(value)
         if not isinstance(value, list | tuple) or not value:
             raise InputError(f"{place} takes a list of values", got=value)
         if len(value) > MAX_VALUES:
@@ -234,11 +235,11 @@ def _joined(parts: list[Filter]) -> Filter:
 
 
 def _scalar(value: object, place: str) -> Scalar:
-    value = json_value(value)  # also dates and numbers of NumPy, as in documents
-    if not isinstance(value, str | bool | int | float) or _infinite(value):
-        fix = '{"$exists": false} finds missing fields' if value is None else None
+    known = json_value(value)  # also dates and numbers of NumPy, as in documents
+    if not isinstance(known, str | bool | int | float) or _infinite(known):
+        fix = '{"$exists": false} finds missing fields' if known is None else None
         raise InputError(f"{place} takes a number, a text, true or false", got=str(value), fix=fix)
-    return scalar(value)
+    return scalar(known)
 
 
 def _infinite(value: object) -> bool:

@@ -24,7 +24,8 @@ Mask = NDArray[np.bool_]
 
 RANGES = ("$gt", "$gte", "$lt", "$lte")
 
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:.+))?")
+_MIDNIGHT = re.compile(r"00:00(:00(\.0+)?)?(Z|\+00:00)?")
 _LAST = chr(0x10FFFF)
 
 
@@ -77,12 +78,11 @@ class AnyValue(Filter):
         return column.having([places for value in self.values for places in self._places(column, value)])
 
     def _places(self, column: Column, value: Scalar) -> list[slice]:
-        """Return the places of a value in a column; a date means all times of the day, after a blank or T."""
-        times = [_times(value, before) for before in " T"] if _is_day(value) else []
+        time = _TIME.fullmatch(value.value) if value.kind == TEXT else None
+        if time is not None:
+            return _places_of_times(column, self.operator, time[1], time[2])
         if self.operator == "$in":
-            return [column.between(*ends, with_low=True, with_high=True) for ends in ((value, value), *times)]
-        if times and self.operator in ("$gt", "$lte"):
-            value = times[-1][1]
+            return [column.between(value, value, with_low=True, with_high=True)]
         low, high = (None, value) if self.operator in ("$lt", "$lte") else (value, None)
         return [column.between(low, high, with_low=self.operator != "$gt", with_high=self.operator == "$lte")]
 
@@ -94,13 +94,29 @@ class AnyValue(Filter):
             raise InputError(f"{self.place}: no document has such a value", got=value.value, fix=fix)
 
 
-def _is_day(value: Scalar) -> bool:
-    return value.kind == TEXT and _DAY.fullmatch(value.value) is not None
+def _places_of_times(column: Column, operator: str, day: str, time: str | None) -> list[slice]:
+    """Return the places of dates and times that equal a date or a time, or lie before or after it.
 
+    A date in a filter means its whole day; a date of a document is the beginning of its day. Times come after a blank
+    or a T.
+    """
 
-def _times(day: Scalar, before: str) -> tuple[Scalar, Scalar]:
-    """Return the first and the last text that can be a time of a day."""
-    return Scalar(TEXT, day.value + before), Scalar(TEXT, day.value + before + _LAST)
+    def between(low: str | None, high: str | None, *, with_low: bool = True, with_high: bool = True) -> slice:
+        ends = (None if end is None else Scalar(TEXT, end) for end in (low, high))
+        return column.between(*ends, with_low=with_low, with_high=with_high)
+
+    equal, is_begin = operator in ("$in", "$lte", "$gte"), time is None or _MIDNIGHT.fullmatch(time) is not None
+    first, last = time or "", _LAST if time is None else time
+    begin = [between(day, day)] if is_begin else []
+    if operator == "$in":
+        return [*begin, *(between(day + before + first, day + before + last) for before in " T")]
+    if operator in ("$lt", "$lte"):
+        end = last if operator == "$lte" else first
+        times = [between(day + before, day + before + end, with_high=equal) for before in " T"]
+        return [between(None, day, with_high=equal or not is_begin), *times]
+    start = first if operator == "$gte" else last
+    times = [between(day + before + start, day + before + _LAST, with_low=equal) for before in " T"]
+    return [*(begin if equal else []), *times, between(day + "T" + _LAST, None, with_low=False)]
 
 
 @dataclass(frozen=True)

@@ -104,10 +104,12 @@ class LazySearcher:
         pipeline = self.load()
         by = None if self.deadline is None else Deadline(self.deadline)
         with self._lock:
-            before, bound = self._notes.copy(), filtered(pipeline, condition, self._notes)
+            before, own = self._notes.copy(), Notes()  # of this search alone: each filter is remarked on
+            bound = filtered(pipeline, condition, own)
             asked = Query("q", readable(query), fields)
             results, counts = search_within(bound, asked, by, k=k, passages=passages, notes=self._notes)
             log_notes(self._notes.since(before))
+            log_notes(own)
         return [
             (result, pipeline.index.document(result.doc_id).text, metadata_of(result, pipeline, counts))
             for result in with_metadata(results, pipeline.index)

@@ -196,8 +196,29 @@ def test_a_date_means_all_times_of_the_day(operator: str, expected: str) -> None
     index = Index.build([*documents, {"id": "g", "text": "x"}])
     value: Any = datetime.date(2020, 5, 6)
     assert matching(index, {"day": {operator: [value] if operator == "$in" else value}}) == expected
-    assert matching(index, {"day": "2020-05-06T00:00:00"}) == "b"
-    assert matching(index, {"day": {"$gt": datetime.datetime(2020, 5, 6, 12)}}) == "cf"
+
+
+@pytest.mark.parametrize("hour", [0, 9])
+@pytest.mark.parametrize("before", ["T", " "])
+@pytest.mark.parametrize("operator", ["$lt", "$lte", "$gt", "$gte", "$eq", "$ne"])
+def test_times_compare_as_times_whatever_form_the_documents_have(operator: str, hour: int, before: str) -> None:
+    """Texts of the same length after the date, so that letters compare as times do."""
+    day = datetime.datetime(2020, 5, 6)
+    times = [day + datetime.timedelta(hours=hours) for hours in (-25, -24, -1, 0, 1, 9, 10, 23, 24, 33)]
+    documents = [
+        {"id": f"{n}", "text": "x", "when": f"{time:%Y-%m-%d}{before}{time:%H:%M:%S}"} for n, time in enumerate(times)
+    ]
+    days = [{"id": f"-{n}", "text": "x", "when": f"{time:%Y-%m-%d}"} for n, time in enumerate(times[::3])]
+    index, value = Index.build([*documents, *days]), day + datetime.timedelta(hours=hour)
+    holds = {"$lt": "__lt__", "$lte": "__le__", "$gt": "__gt__", "$gte": "__ge__", "$eq": "__eq__", "$ne": "__ne__"}
+    begins = [datetime.datetime.fromisoformat(row["when"]) for row in days]
+    expected = "".join(
+        row["id"]
+        for row, time in zip([*documents, *days], [*times, *begins], strict=True)
+        if getattr(time, holds[operator])(value)
+    )
+    for form in (value, np.datetime64(value, "ns"), value.isoformat(), f"{value:%Y-%m-%d %H:%M:%S}"):
+        assert matching(index, {"when": {operator: form}}) == expected
 
 
 def test_values_of_numpy_and_sets_are_values(index: Index) -> None:
@@ -205,6 +226,9 @@ def test_values_of_numpy_and_sets_are_values(index: Index) -> None:
     assert (
         matching(index, {"lang": {"$in": {"de", "fr"}}}) == matching(index, {"lang": {"$in": np.array(["de"])}}) == "b"
     )
+    assert matching(index, {"year": {"$in": range(1990, 2000)}}) == "d"
+    with pytest.raises(InputError, match=r"takes a number, a text, true or false .got 'inf'"):
+        parse_filter({"year": float("inf")})
 
 
 @pytest.mark.parametrize(
