@@ -13,10 +13,9 @@ from longrank.types import Evidence
 
 
 def weighted_mean(evidence: Evidence) -> float:
-    """Return the mean of the sentence scores weighted by the passage weights.
+    """Return the mean of the sentence scores weighted by the passage weights; the plain mean if all weights are 0.
 
-    If all weights are 0, since no sentence shares a term with the query, return the plain mean; the paper does not
-    define this case.
+    All are 0 if no sentence shares a term with the query; the paper does not define this case.
 
     Raises:
         InputError: the evidence is of a document network, whose weights are contributions of passages.
