@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 
 STARTS, END = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5", "\ufdd6"
 """Marks of the starts of headings of level 1 to 6, and of an end. They are noncharacters, which no text holds."""
@@ -39,7 +40,7 @@ _ATTRIBUTES = r"""(?:(?:[^<>"']++|"[^"]{0,1000}+"|'[^']{0,1000}+')*+|[^<>]*+)"""
 _SIGN = r"(?:[¶§#]|&para;|&sect;|&\#(?:182|167|35|x0*b6|x0*a7|x23);)"
 _TAG = re.compile(
     rf"""<(?:
-      title\b[^<>]*>[\s\S]{{0,500}}?</title            # text: its tags are none
+      title\b[^<>]*>(?:[^<]|<(?!/?title\b)){{0,500}}+</title   # text: its tags are none
     | h(?P<level>[1-6])(?=[\s/>]){_ATTRIBUTES}>
     | (?P<end>/h[1-6])(?=[\s/>])
     | (?P<sign>a\s[^<>]*>\s*{_SIGN}\s*</a\s*>)
@@ -59,30 +60,93 @@ def _renamed(tag: re.Match[str]) -> str:
     return "" if tag["sign"] else tag[0]
 
 
-_DRAWING = re.compile(r"<(/?)(svg)\b[^<>]*?(/?)>|</?script\b|-->", re.IGNORECASE)
+_DRAWING = re.compile(r"<svg(?=[\s/>])", re.IGNORECASE)
+_PIECE = re.compile(
+    r"""<(?:(?P<verbatim>!--|!\[CDATA\[)
+    | (?P<slash>/?)(?P<name>[a-z][^\s/<>]*+)(?:[^<>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+>)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_ENDS = {
+    "!--": re.compile("--!?>"),
+    "![cdata[": re.compile("]]>"),
+    **{name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style", "textarea", "title")},
+}
+_VERBATIM_IN_DRAWINGS = ("!--", "![cdata[", "script", "style")
+_VERBATIM_ELSEWHERE = ("!--", "script", "style", "textarea", "title")
+_DRAWN = ("text", "foreignobject")  # elements of a drawing with text of its own
 _LINE_OF_DRAWING = re.compile(r"<(/?)tspan\b", re.IGNORECASE)
-_DRAWN = re.compile(r"<(text|foreignObject)\b[^<>]*>((?:[^<]++|<(?!/?\1\b))*+)</\1", re.IGNORECASE)
 
 
 def _without_drawings(markup: str) -> str:
     """Return a page with the texts of its drawings (``<svg>``) in their places.
 
-    A drawing with a script stays; a ``<svg>`` in a script or a comment begins none.
+    Of a drawing without an end tag, all but the tag is kept. A ``<svg>`` in a comment, a script, a style sheet or the
+    value of an attribute begins no drawing.
     """
-    kept: list[str] = []
-    begin = depth = position = 0
-    for tag in _DRAWING.finditer(markup):
-        if not tag[2]:
-            depth = 0
-        elif not tag[1]:
-            begin, depth = begin if depth else tag.start(), depth + (not tag[3])
-        elif depth:
-            depth -= 1
-            if not depth:
-                kept += [markup[position:begin], " "]
-                texts = (
-                    _LINE_OF_DRAWING.sub(r" <\1span", text) for _, text in _DRAWN.findall(markup, begin, tag.start())
-                )
-                kept += [f"<div>{text}</div>" for text in texts]
-                position = tag.end()
-    return "".join([*kept, markup[position:]])
+    if not _DRAWING.search(markup):
+        return markup
+    page = _Page()
+    endless: set[str] = set()  # what has no further end: it is looked for once, or time would be quadratic
+    position = begin = 0
+    while piece := _PIECE.search(markup, position):
+        start, position = piece.span()
+        name = (piece["verbatim"] or piece["name"]).lower()
+        closing, whole = bool(piece["slash"]), piece[0].endswith("/>")
+        if name in (_VERBATIM_IN_DRAWINGS if page.open else _VERBATIM_ELSEWHERE) and not closing:
+            if page.open and whole:  # elsewhere, HTML ignores the slash
+                page.add(markup[begin:start])
+                begin = position
+            elif name not in endless:
+                end = _ENDS[name].search(markup, start + 2 if name == "!--" else position)  # <!--> is a comment
+                if not end:
+                    endless.add(name)
+                    continue
+                if name == "![cdata[":
+                    page.add(markup[begin:start])
+                    page.add(escape(markup[position : end.start()]))
+                    begin = end.end()
+                position = end.end()
+        elif name == "svg" or (page.open and name in _DRAWN):
+            page.add(markup[begin:start])
+            begin = position
+            if closing:
+                page.close(name)
+            else:
+                page.begin(name, empty=whole)
+    page.add(markup[begin:])
+    return "".join(page.kept)
+
+
+class _Page:
+    """The kept parts of a page, and the elements of drawings that are open."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+        self.open: list[tuple[str, int]] = []  # with the number of hidden parts before
+        self._hidden: list[int] = []  # parts of drawings that show no text, until it is known that the drawing ends
+
+    def add(self, markup: str) -> None:
+        if self.open and self.open[-1][0] == "svg":
+            self._hidden.append(len(self.kept))
+        self.kept.append(_LINE_OF_DRAWING.sub(r" <\1span", markup) if self.open else markup)
+
+    def begin(self, name: str, *, empty: bool) -> None:
+        self.kept.append(" " if name == "svg" or empty else "<div>")
+        if not empty:
+            self.open.append((name, len(self._hidden)))
+
+    def close(self, name: str) -> None:
+        if name == "svg":
+            while self.open and self.open[-1][0] != "svg":  # a <text> that is not closed
+                self._end()
+        if self.open and self.open[-1][0] == name:
+            self._end()
+
+    def _end(self) -> None:
+        name, before = self.open.pop()
+        if name != "svg":
+            self.kept.append("</div>")
+            return
+        for part in self._hidden[before:]:
+            self.kept[part] = " "
+        del self._hidden[before:]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from longrank.collections.documents import locate_documents
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.html_pages import Page, read_page
 from longrank.formats.lines import TextOptions
+from longrank.formats.parsed.html_text import add_html
+from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.records import CorpusOptions
 from longrank.types import Document, Notes
 
@@ -169,12 +172,54 @@ def test_all_text_of_a_page_is_read(markup: str, words: str) -> None:
         ("<svg><rect><p>a", "a"),
         ("a<svg><path/></svg>b", "a b"),
         (f"<svg>{'<path>' * 1000}<text>one</text></svg>b", "one b"),
+        ("a<svg><!-- n --><text>one</text><!-- <text>no</text> --><text>two<!-- no --></text></svg>b", "a one two b"),
+        ("<!--><svg><text>one</text></svg><!-- <svg> --!>b", "one b"),
+        ("<svg><!-- <text>one</text></svg>b", "one b"),
+        ("<svg><style>text > a {}</style><style/><script>'</svg>'</script><text>one</text></svg>b", "one b"),
+        ("<style>a:after { content: '<svg>' }</style>a<svg><text>one</text></svg>b", "a one b"),
+        ("<p title='<svg>' data-x=\"<svg y='0'>\">a<svg><text>one</text></svg>b", "a one b"),
+        ("<p title=it's>a<svg><text>it's</text></svg>b", "a it's b"),
+        ("<textarea><svg></textarea>a<svg><text>one</text></svg>b", "a one b"),
+        ("<title><svg></title>a<svg><text>one</text></svg>b", "a one b"),
+        ("<svg><title>no<text>one</text></svg><svg><title>no</title></svg>b", "one b"),
+        ("a<svg><p>b</p><svg><desc>no</desc><text>one</text></svg>c", "a b one c"),
+        ("a<svg/>b<svg><text>one</svg>c <text>d</text>", "a b one c d"),
+        ("<svg><text><![CDATA[one <b> & </svg>]]></text></svg>b", "one <b> & </svg> b"),
+        ("<svg><foreignObject>a<svg><desc>no</desc><text>one</text></svg>b</foreignObject></svg>c", "a one b c"),
     ],
 )
 def test_text_of_drawings_is_read(markup: str, text: str) -> None:
     notes = Notes()
     assert page(markup, notes).text.split() == text.split()
     assert notes.lines() == []
+
+
+def test_drawings_are_read_as_in_books() -> None:
+    draw = Random(7)
+    for _ in range(500):
+        first, *others = random_markup(draw, 3).split("#")
+        markup = "<p>" + first + "".join(f" w{n} {other}" for n, other in enumerate(others))
+        writer = TextWriter()
+        add_html(markup, writer)
+        assert page(markup).text.split() == writer.parsed("").text.split(), markup
+
+
+def random_markup(draw: Random, depth: int) -> str:
+    """Return markup with drawings in which # stands for a word."""
+    pieces = [
+        *(
+            "<!-- # -->",
+            "<!--<svg>#-->",
+            "<!-- </svg><text> -->",
+            "<style># '<svg>'</style>",
+            "<style>'</svg>'</style>",
+        ),
+        *("<script>'<svg>' #</script>", "<script>'</text>'</script>", "<i title='<svg>'>#</i>", '<img alt="</svg>">'),
+        *("#", "<svg/>", "<desc>#</desc>", "<text>#</text>", "<TEXT x='>'>#<!-- </text> -->#</TEXT>"),
+        *(["<svg>*</svg>", "<SVG a='<svg>' b=\"/>\">*</SVG>"] * 3 * bool(depth)),
+    ]
+    markup = "#".join(draw.choices(pieces, k=draw.randrange(8)))
+    return re.sub(r"\*", lambda _: random_markup(draw, depth - 1), markup)
 
 
 @pytest.mark.parametrize(
@@ -318,6 +363,7 @@ UNCLOSED = [
     '<h2 "',
     "<h2 a",
     "<title>",
+    "<!--",
     "<svg>",
     "<svg><text>",
     "<text>",
@@ -326,6 +372,12 @@ UNCLOSED = [
     "<h1>",
     "</h1>",
     "<tspan",
+    "<style>",
+    "<svg",
+    '<a b="',
+    "<a b='\"",
+    "<![CDATA[",
+    "<svg><foreignObject>",
 ]
 
 
