@@ -69,10 +69,10 @@ _PIECE = re.compile(
 _ENDS = {
     "!--": re.compile("--!?>"),
     "![cdata[": re.compile("]]>"),
-    **{name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style", "textarea", "title")},
+    **{name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style", "textarea", "title", "xmp")},
 }
 _VERBATIM_IN_DRAWINGS = ("!--", "![cdata[", "script", "style")
-_VERBATIM_ELSEWHERE = ("!--", "script", "style", "textarea", "title")
+_VERBATIM_ELSEWHERE = ("!--", "script", "style", "textarea", "title", "xmp")
 _DRAWN = ("text", "foreignobject")  # elements of a drawing with text of its own
 _LINE_OF_DRAWING = re.compile(r"<(/?)tspan\b", re.IGNORECASE)
 
@@ -118,7 +118,7 @@ def _without_drawings(markup: str) -> str:
 
 
 class _Page:
-    """The kept parts of a page, and the elements of drawings that are open."""
+    """Kept parts of a page, and the open elements of its drawings."""
 
     def __init__(self) -> None:
         self.kept: list[str] = []
@@ -126,6 +126,8 @@ class _Page:
         self._hidden: list[int] = []  # parts of drawings that show no text, until it is known that the drawing ends
 
     def add(self, markup: str) -> None:
+        if not markup:
+            return
         if self.open and self.open[-1][0] == "svg":
             self._hidden.append(len(self.kept))
         self.kept.append(_LINE_OF_DRAWING.sub(r" <\1span", markup) if self.open else markup)

@@ -180,6 +180,7 @@ def test_all_text_of_a_page_is_read(markup: str, words: str) -> None:
         ("<p title='<svg>' data-x=\"<svg y='0'>\">a<svg><text>one</text></svg>b", "a one b"),
         ("<p title=it's>a<svg><text>it's</text></svg>b", "a it's b"),
         ("<textarea><svg></textarea>a<svg><text>one</text></svg>b", "a one b"),
+        ("<xmp><svg></xmp> a<svg><text>one</text></svg>b", "<svg> a one b"),
         ("<title><svg></title>a<svg><text>one</text></svg>b", "a one b"),
         ("<svg><title>no<text>one</text></svg><svg><title>no</title></svg>b", "one b"),
         ("a<svg><p>b</p><svg><desc>no</desc><text>one</text></svg>c", "a b one c"),
