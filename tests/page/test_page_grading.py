@@ -226,3 +226,34 @@ def test_a_grade_whose_answer_comes_on_another_view_moves_nothing_there(show: Sh
     assert len(rows(qrels)) == 1
     assert page.locator("#rerank-query:focus").count() == 1
     assert "1 judged" not in page.locator("#status").inner_text()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_key_replaces_no_grade_that_a_result_does_not_show(fails: bool, show: Show, judged: Judged) -> None:
+    url, qrels = judged
+    page = show(f"{url}#search?q=fox&p=lexical&k=1", failing=fails)
+    page.wait_for_selector(".grades")
+    first = str(page.locator(".card").get_attribute("data-doc"))
+    found = page.request.post(f"{url}search", data={"query": "fox", "pipeline": "lexical", "k": 5}).json()["results"]
+    other = next(result["doc_id"] for result in found if result["doc_id"] != first)
+    qrels.write_text(f"t1 0 {other} 3\n")
+    press(page, first, "2")  # the answer has the grade of the other document
+    reads(qrels, page, expected := [f"t1 0 {other} 3", f"t1 0 {first} 2"])
+    pressed(page, first).filter(has_text="2 relevant").wait_for()
+    held = Held(page, "**/judgments?*")
+    page.evaluate("location.hash = '#search?q=fox&p=lexical&k=5'")
+    request = held.first()
+    if fails:
+        request.fulfill(status=503, json={"code": "stopping", "message": "the server is stopping"})
+        page.wait_for_selector(".refused")
+    press(page, other, "0")
+    page.wait_for_timeout(300)
+    assert rows(qrels) == expected
+    if fails:
+        page.unroute("**/judgments?*")
+        page.get_by_role("button", name="Try again").click()
+    else:
+        request.continue_()
+    pressed(page, other).filter(has_text="3 answers it fully").wait_for()
+    press(page, other, "0")
+    reads(qrels, page, [f"t1 0 {other} 0", f"t1 0 {first} 2"])

@@ -5,6 +5,7 @@ import { ask } from "./api.js";
 import { Grading, clear, isSending, nAnswered, refuse } from "./grading.js";
 
 let levels = []; // [{grade, meaning}]; empty: the server takes no judgments
+const drawn = new WeakMap(); // buttons -> the grade that they show
 
 /** Take the grades of the server's /info; returns false if it takes no judgments. */
 export function openJudging(info) {
@@ -29,9 +30,14 @@ export function gradeButtons(chosen, choose) {
   }, content);
   const known = levels.map(({ grade, meaning }) => button(grade, [h("kbd", {}, String(grade)), ` ${meaning}`], grade));
   const isOther = chosen !== null && !levels.some(({ grade }) => grade === chosen);
-  return h("div", { class: "grades", role: "group", "aria-label": "Grade" },
+  const buttons = h("div", { class: "grades", role: "group", "aria-label": "Grade" },
     known, isOther && button(chosen, `${chosen}, in the file`));
+  drawn.set(buttons, chosen);
+  return buttons;
 }
+
+/** Return the grade that the buttons of a place show, null: none. A person has seen it, so it may be replaced. */
+export const drawnGrade = (place) => drawn.get(place.querySelector(".grades")) ?? null;
 
 const gradings = new Map(); // query of a search -> its Grading, which can take back the grades of this visit
 let wanted = ""; // the query of the results on the page
@@ -72,8 +78,8 @@ function drawGrades(card) {
   if (focused !== null) (buttons.querySelector(`[data-grade="${focused}"]`) ?? buttons.firstChild).focus();
 }
 
-/** Grade the document of a card that has the grade `was`. Returns true if the grade is kept. */
-function give(card, grade, was = shown.of(card.dataset.doc)) {
+/** Grade the document of a card that shows the grade `was`. Returns true if the grade is kept. */
+function give(card, grade, was = drawnGrade(card)) {
   return settle(card, grade, shown.give(card.dataset.doc, grade, was), () => give(card, grade, was));
 }
 
@@ -100,7 +106,7 @@ const meaningOf = (grade) => levels.find((item) => item.grade === grade)?.meanin
 async function onKey(event) {
   if (!shown || isModified(event) || isField(event.target)) return;
   const card = event.target.closest(".card");
-  const grade = gradeOf(event);
+  const grade = card?.querySelector(".grades") ? gradeOf(event) : null; // results of a new search have no grades at first
   const near = cards().filter((item) => item.closest(".column") === card?.closest(".column"));
   if (event.repeat && card && (grade !== null || event.key === "u")) return event.preventDefault(); // a held key is one press
   const go = (by) => near[near.indexOf(card) + by]?.querySelector("h3 a").focus();

@@ -3,7 +3,7 @@
 import { announce, byId, h, isModified, showAt } from "./dom.js";
 import { ask } from "./api.js";
 import { Grading, clear, isSending, refuse } from "./grading.js";
-import { gradeButtons, gradeOf } from "./judging.js";
+import { drawnGrade, gradeButtons, gradeOf } from "./judging.js";
 import { plural } from "./numbers.js";
 import { quoteOf } from "./passage.js";
 import { nothing, problem, waiting } from "./problem.js";
@@ -129,8 +129,8 @@ function step(by) {
   if (length) draw((at + by + length) % length);
 }
 
-/** Grade a document that has the grade `was`, and go to the next one without a grade. */
-function give(grade, number = at, was = pool.grading.of(pool.documents[number].doc_id)) {
+/** Grade a document that shows the grade `was`, and go to the next one without a grade. */
+function give(grade, number = at, was = drawnGrade(byId("view-label"))) {
   const answer = pool.grading.give(pool.documents[number].doc_id, grade, was);
   return settle(number, answer, () => (grade === null ? number : nextOpen(number)), () => give(grade, number, was));
 }
