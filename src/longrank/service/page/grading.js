@@ -1,7 +1,7 @@
 // Grades of a query's documents, given and taken back. A grade names the one it replaces: the server refuses it if the
 // file has another by now.
 
-import { h } from "./dom.js";
+import { announce, byId, h } from "./dom.js";
 import { ask } from "./api.js";
 import { problem } from "./problem.js";
 
@@ -82,6 +82,15 @@ export function refuse(place, error, retry) {
   const notice = h("div", { class: "refused" }, problem(error, () => sending || retry()));
   place.append(notice);
   return notice;
+}
+
+/** Tell on any view that a grade is not kept, since its document is no longer shown; null: it is not removed. */
+export function tellLost(doc, query, grade, error) {
+  const what = grade === null ? `The grade of ${doc} for “${query}” was not removed` : `The grade ${grade} of ${doc} for “${query}” was not kept`;
+  const notice = h("div", { class: "notice problem" }, h("p", { dir: "auto" }, h("strong", {}, `${what}.`), ` ${error.message}`),
+    h("button", { type: "button", click: () => notice.remove() }, "Close"));
+  byId("notice").append(notice);
+  announce(`${what}.`);
 }
 
 /** Remove the notice of a place, since another request is sent; its focus goes to the place, where keys grade. */

@@ -2,7 +2,7 @@
 
 import { announce, byId, h, isModified, showAt } from "./dom.js";
 import { ask } from "./api.js";
-import { Grading, clear, isSending, nAnswered, refuse } from "./grading.js";
+import { Grading, clear, isSending, nAnswered, refuse, tellLost } from "./grading.js";
 
 let levels = []; // [{grade, meaning}]; empty: the server takes no judgments
 const drawn = new WeakMap(); // buttons -> the grade that they show
@@ -89,13 +89,19 @@ async function undo(card, given) {
   if (isDone) card.querySelector("h3 a").focus();
 }
 
-/** Show the answer to a grade on all cards; retry() sends it again. Returns true if the grade is kept. */
+/**
+ * Show the answer to a grade on all cards, or an error on the page if its card is gone; retry() sends the grade again.
+ * Returns true if the grade is kept and its search is still shown.
+ */
 async function settle(card, grade, answer, retry) {
   const mine = shown;
   cardsOf(card.dataset.doc).forEach(clear);
   const error = await answer;
-  if (shown !== mine) return false; // another search has begun
+  const isGone = shown !== mine || !card.checkVisibility(); // another search or another view is shown
+  if (error && isGone) tellLost(card.dataset.doc, mine.query.query, grade, error);
+  if (shown !== mine) return false;
   cards().forEach(drawGrades);
+  if (isGone) return !error;
   if (error) showAt(refuse(card, error, retry), "nearest");
   else announce(grade === null ? "The grade is removed." : `Graded ${grade}: ${meaningOf(grade)}.`);
   return !error;

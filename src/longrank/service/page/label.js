@@ -2,7 +2,7 @@
 
 import { announce, byId, h, isModified, showAt } from "./dom.js";
 import { ask } from "./api.js";
-import { Grading, clear, isSending, refuse } from "./grading.js";
+import { Grading, clear, isSending, refuse, tellLost } from "./grading.js";
 import { drawnGrade, gradeButtons, gradeOf } from "./judging.js";
 import { plural } from "./numbers.js";
 import { quoteOf } from "./passage.js";
@@ -132,23 +132,23 @@ function step(by) {
 /** Grade a document that shows the grade `was`, and go to the next one without a grade. */
 function give(grade, number = at, was = drawnGrade(byId("view-label"))) {
   const answer = pool.grading.give(pool.documents[number].doc_id, grade, was);
-  return settle(number, answer, () => (grade === null ? number : nextOpen(number)), () => give(grade, number, was));
+  return settle(number, grade, answer, () => (grade === null ? number : nextOpen(number)), () => give(grade, number, was));
 }
 
 /** Take a grade back, and show its document. */
 function undo(given = pool.grading.last) {
   if (!given || isSending()) return;
   const number = pool.documents.findIndex((item) => item.doc_id === given.doc);
-  settle(number, pool.grading.undo(given), () => number, () => undo(given));
+  settle(number, given.before, pool.grading.undo(given), () => number, () => undo(given));
 }
 
-/** Show document `next()` if the grade of a document is kept, otherwise why it is not; retry() sends it again. */
-async function settle(number, answer, next, retry) {
+/** Show document `next()` if the grade of a document is kept, otherwise the error; retry() sends the grade again. */
+async function settle(number, grade, answer, next, retry) {
   const mine = pool;
   const card = () => byId("view-label").querySelector(".label-document");
   clear(card());
   const error = await answer;
-  if (mine.isOld()) return;
+  if (mine.isOld()) return error && tellLost(mine.documents[number].doc_id, mine.query, grade, error);
   if (!error) return draw(next());
   if (error.grades || at !== number) draw(number);
   showAt(refuse(card(), error, retry), "nearest");
