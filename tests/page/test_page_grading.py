@@ -257,29 +257,3 @@ def test_a_key_replaces_no_grade_that_a_result_does_not_show(fails: bool, show: 
     pressed(page, other).filter(has_text="3 answers it fully").wait_for()
     press(page, other, "0")
     reads(qrels, page, [f"t1 0 {other} 0", f"t1 0 {first} 2"])
-
-
-@pytest.mark.parametrize("place", ["#search?q=hound&p=lexical", "#search?q=fox&p=lexical&k=1", "#rerank"])
-@pytest.mark.parametrize("view", [results, labelling])
-def test_a_grade_that_is_not_kept_is_told_on_the_next_view(
-    view: Callable[..., Any], place: str, show: Show, judged: Judged
-) -> None:
-    url, qrels = judged
-    page = view(show, url, failing=True)
-    doc_id = first_of_pool(page, url)
-    held = Held(page, "**/judgments")
-    press(page, doc_id, "2")
-    request = held.first()
-    page.evaluate(f"location.hash = '{place}'")
-    if "search" in place:
-        page.wait_for_selector(".column:not([aria-busy]) .grades")
-    else:
-        page.wait_for_selector("#rerank-query:visible")
-    request.abort()
-    told = f"The grade 2 of {doc_id} for “fox” was not kept."
-    notice = page.locator("#notice .problem", has_text=told)
-    notice.wait_for()
-    assert page.locator("#status").inner_text() == told
-    assert rows(qrels) == []
-    notice.get_by_role("button", name="Close").click()
-    assert page.locator(".problem").count() == 0

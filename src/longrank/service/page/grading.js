@@ -18,6 +18,7 @@ export const nAnswered = () => answered;
 export class Grading {
   #given = []; // [{doc, before, after}] of this page, the last one last
   #grades = new Map(); // those of the server
+  #unsure = new Map(); // doc -> the grade that was sent last, without an answer that tells whether it is kept
 
   constructor(query) {
     this.query = query;
@@ -61,21 +62,32 @@ export class Grading {
   async #send(doc, grade, was) {
     sending = true;
     try {
-      this.take((await ask("judgments", { ...this.query, doc_id: doc, grade, was })).grades);
-      answered += 1;
+      this.#answer(doc, (await ask("judgments", { ...this.query, doc_id: doc, grade, was })).grades);
       return null;
     } catch (error) {
-      if (error.grades) { // of somebody else: what was given here is no longer there to be taken back
-        this.take(error.grades);
-        answered += 1;
-        this.#given = this.#given.filter((item) => item.doc !== doc);
+      if (!error.grades) {
+        if (isUnsure(error)) this.#unsure.set(doc, grade);
+        return error;
       }
+      const isMine = this.#unsure.has(doc) && this.#unsure.get(doc) === grade; // sent before, and kept
+      this.#answer(doc, error.grades);
+      if (isMine && this.of(doc) === grade) return null;
+      this.#given = this.#given.filter((item) => item.doc !== doc); // somebody else's: nothing is there to be taken back
       return error;
     } finally {
       sending = false;
     }
   }
+
+  #answer(doc, grades) {
+    this.take(grades);
+    this.#unsure.delete(doc);
+    answered += 1;
+  }
 }
+
+/** Tell whether a grade may be kept after an error: no answer came, or not one of LongRank's refusals. */
+const isUnsure = ({ status }) => status < 400 || status >= 500;
 
 /** Put the notice of an error at the end of a place, and return it; retry() repeats the request. */
 export function refuse(place, error, retry) {
@@ -86,7 +98,9 @@ export function refuse(place, error, retry) {
 
 /** Tell on any view that a grade is not kept, since its document is no longer shown; null: it is not removed. */
 export function tellLost(doc, query, grade, error) {
-  const what = grade === null ? `The grade of ${doc} for “${query}” was not removed` : `The grade ${grade} of ${doc} for “${query}” was not kept`;
+  const not = isUnsure(error) ? "may not have been" : "was not";
+  const [value, done] = grade === null ? ["", "removed"] : [` ${grade}`, "kept"];
+  const what = `The grade${value} of ${doc} for “${query}” ${not} ${done}`;
   const notice = h("div", { class: "notice problem" }, h("p", { dir: "auto" }, h("strong", {}, `${what}.`), ` ${error.message}`),
     h("button", { type: "button", click: () => notice.remove() }, "Close"));
   byId("notice").append(notice);
