@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from page.test_page_grading import first_of_pool, press, reads, results
-from page.test_page_judging import Held, Judged, labelling, rows
+from page.test_page_judging import Held, Judged, labelling, progress, rows, title
 from page.test_page_judging import judged as judged
 
 Show = Callable[..., Any]
@@ -63,3 +63,17 @@ def test_a_grade_whose_answer_is_lost_can_be_sent_again_and_undone(
         page.wait_for_timeout(200)
         assert page.locator(".problem").count() == 0
         assert rows(qrels) == expected
+
+
+def test_a_step_while_a_grade_is_sent_is_not_taken_back_by_the_answer(show: Show, judged: Judged) -> None:
+    url, qrels = judged
+    page = labelling(show, url)
+    held = Held(page, "**/judgments")
+    page.keyboard.press("2")
+    request = held.first()
+    page.keyboard.press("p")
+    shown = title(page)
+    request.continue_()
+    progress(page, "1 of")
+    assert title(page) == shown
+    assert len(rows(qrels)) == 1

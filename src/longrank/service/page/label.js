@@ -142,14 +142,14 @@ function undo(given = pool.grading.last) {
   settle(number, given.before, pool.grading.undo(given), () => number, () => undo(given));
 }
 
-/** Show document `next()` if the grade of a document is kept, otherwise the error; retry() sends the grade again. */
+/** Show document `next()` if the grade of a document is kept, otherwise the error with a button that calls retry(). */
 async function settle(number, grade, answer, next, retry) {
-  const mine = pool;
+  const [mine, from] = [pool, at];
   const card = () => byId("view-label").querySelector(".label-document");
   clear(card());
   const error = await answer;
   if (mine.isOld()) return error && tellLost(mine.documents[number].doc_id, mine.query, grade, error);
-  if (!error) return draw(next());
+  if (!error) return draw(at === from ? next() : at); // a person who has gone on stays there
   if (error.grades || at !== number) draw(number);
   showAt(refuse(card(), error, retry), "nearest");
 }
