@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from html import escape
 
+import regex
+
 STARTS, END = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5", "\ufdd6"
 """Marks of the starts of headings of level 1 to 6, and of an end. They are noncharacters, which no text holds."""
 
@@ -16,7 +18,8 @@ def prepared(markup: str) -> str:
     """
     if any(mark in markup for mark in STARTS + END):
         markup = re.sub(f"[{STARTS}{END}]", "", markup)
-    return _TAG.sub(_renamed, _without_drawings(markup))
+    renamed: str = _TAG.sub(_renamed, _without_drawings(markup))
+    return renamed
 
 
 _BLOCKS = {
@@ -38,7 +41,7 @@ _NAMES = {
 }
 _ATTRIBUTES = r"""(?:(?:[^<>"']++|"[^"]{0,1000}+"|'[^']{0,1000}+')*+|[^<>]*+)"""
 _SIGN = r"(?:[¶§#]|&para;|&sect;|&\#(?:182|167|35|x0*b6|x0*a7|x23);)"
-_TAG = re.compile(
+_TAG = regex.compile(
     rf"""<(?:
       title\b[^<>]*>(?:[^<]|<(?!/?title\b)){{0,500}}+</title   # text: its tags are none
     | h(?P<level>[1-6])(?=[\s/>]){_ATTRIBUTES}>
@@ -46,25 +49,26 @@ _TAG = re.compile(
     | (?P<sign>a\s[^<>]*>\s*{_SIGN}\s*</a\s*>)
     | (?P<name>/?(?:{"|".join(sorted({name.strip(" </") for name in _NAMES}))}))(?=[\s/>])
     )""",
-    re.IGNORECASE | re.VERBOSE,
+    regex.IGNORECASE | regex.VERBOSE,
 )
 
 
-def _renamed(tag: re.Match[str]) -> str:
+def _renamed(tag: regex.Match[str]) -> str:
+    whole: str = tag[0]
     if tag["level"]:
-        return tag[0] + STARTS[int(tag["level"]) - 1]
+        return whole + STARTS[int(tag["level"]) - 1]
     if tag["end"]:
-        return END + tag[0]
+        return END + whole
     if tag["name"]:
-        return _NAMES.get(tag[0].lower(), tag[0])
-    return "" if tag["sign"] else tag[0]
+        return _NAMES.get(whole.lower(), whole)
+    return "" if tag["sign"] else whole
 
 
 _DRAWING = re.compile(r"<svg(?=[\s/>])", re.IGNORECASE)
-_PIECE = re.compile(
+_PIECE = regex.compile(
     r"""<(?:(?P<verbatim>!--|!\[CDATA\[)
     | (?P<slash>/?)(?P<name>[a-z][^\s/<>]*+)(?:[^<>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+>)""",
-    re.IGNORECASE | re.VERBOSE,
+    regex.IGNORECASE | regex.VERBOSE,
 )
 _ENDS = {
     "!--": re.compile("--!?>"),

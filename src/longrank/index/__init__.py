@@ -9,6 +9,7 @@ verify_index  compares every file with its checksum
 from longrank.index.folder import verify_index
 from longrank.index.options import IndexOptions
 from longrank.index.reader import Index, build_index
+from longrank.index.shared import SharedIndex as SharedIndex  # an index is pickled by it
 
 __all__ = ["Index", "IndexOptions", "build_index", "index_files", "verify_index"]
 

@@ -88,12 +88,6 @@ class Index(Changeable):
         self.n_docs = len(self._documents)
         self.stored = metadata_of(self.parts)
 
-    def __reduce__(self) -> tuple[Callable[..., Index], tuple[Any]]:
-        """Pickle the place and the state, not the content: a process that unpickles the index opens the same state."""
-        from longrank.index.shared import SharedIndex
-
-        return SharedIndex.open, (SharedIndex.of(self),)
-
     @classmethod
     def open(cls, index: Index | Path | str) -> Index:
         """Open the index in a folder; an index that is open is returned. Raises as the constructor."""

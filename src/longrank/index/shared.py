@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copyreg
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,6 +72,14 @@ class SharedIndex(NamedTuple):
             if index.digest != self.digest:
                 raise changed(self.place)
         return index
+
+
+def _pickled(index: Index) -> tuple[Callable[[SharedIndex], Index], tuple[SharedIndex]]:
+    return SharedIndex.open, (SharedIndex.of(index),)
+
+
+copyreg.pickle(Index, _pickled)
+"""An index is pickled as its place and state, not its content: a process that unpickles it opens the same state."""
 
 
 def _part(folder: Path, segment: SharedSegment) -> Part:
