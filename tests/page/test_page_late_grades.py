@@ -69,7 +69,7 @@ def test_a_step_while_a_grade_is_sent_is_not_taken_back_by_the_answer(show: Show
     url, qrels = judged
     page = labelling(show, url)
     held = Held(page, "**/judgments")
-    page.keyboard.press("2")
+    page.locator(".label-document h2").press("2")
     request = held.first()
     page.keyboard.press("p")
     shown = title(page)
