@@ -89,6 +89,11 @@ def test_numbers_that_are_no_page_numbers_stay() -> None:
     assert without_running_lines(measured)[:2] == (measured, 0)
 
 
+def test_a_number_inside_a_word_is_no_page_number() -> None:
+    pages = [f"R{number}\nrequirement {letter}" for number, letter in enumerate("abcdefgh", 1)]
+    assert without_running_lines(pages) == (pages, 0, 0)
+
+
 def test_pages_that_hold_the_stamp_of_a_scan_alone_are_counted(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     path = tmp_path / "a.pdf"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zipfile
 from base64 import b64encode
+from email.header import Header
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -311,3 +313,48 @@ He waited
         "print(1)",
         "He waited\n.. and the quokka, too.",
     ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gb2312", "iso-2022-jp", "koi8-r"])
+def test_a_folded_subject_of_encoded_words_is_whole(encoding: str, tmp_path: Path) -> None:
+    letters = {"gb2312": "\u6587\u4ef6", "iso-2022-jp": "\u65e5\u672c", "koi8-r": "\u0416\u0437"}
+    subject = letters.get(encoding, "\u65e5\u672c\u00fc") * 30
+    folded = Header(subject, encoding, header_name="Subject").encode()
+    assert "\n" in folded
+    (tmp_path / "a.eml").write_text(f"Subject: {folded}\n\nx\n")
+    assert parsed(tmp_path / "a.eml", "eml").title == subject
+
+
+def test_a_letter_between_two_encoded_words_is_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_text("Subject: =?utf-8?Q?Gr=C3?=\n =?utf-8?Q?=BC=C3=9Fe?=\n\nx\n")
+    assert parsed(tmp_path / "a.eml", "eml").title == "Gr\u00fc\u00dfe"
+
+
+def test_words_declared_ascii_may_be_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_text("Subject: =?us-ascii?Q?caf=C3=A9?=\n\nx\n")
+    assert parsed(tmp_path / "a.eml", "eml").title == "caf\u00e9"
+
+
+def test_folded_addresses_with_encoded_words_lose_no_message(tmp_path: Path) -> None:
+    message = (
+        "From x\nFrom: =?utf-8?Q?Andr=C3=A9?=\n <a@x>\nTo: =?utf-8?Q?Andr=C3=A9?= <a@x>,\n\tb@y\nSubject: s\n\nbody\n\n"
+    )
+    (tmp_path / "b.mbox").write_text("From x\n\nno header\n\n" + message * 2)
+    found = list(parse(tmp_path / "b.mbox", "mbox"))
+    assert [(one.name, one.text, one.values["author"]) for one in found] == [
+        (name, "body", "Andr\u00e9 <a@x>") for name in ("#2", "#3")
+    ]
+    assert [one.notes.get("damaged messages of mailboxes, left out") for one in found] == [None, 1]
+
+
+def test_alternatives_without_blanks_are_compared_by_letters(tmp_path: Path) -> None:
+    for plain, html, expected in (
+        ("\u8acb\u4f7f\u7528HTML", "\u4eca\u65e5\u306f" * 20, "\u4eca\u65e5\u306f" * 20),
+        ("\u4eca\u65e5\u306f" * 10, "ACME Inc. Unsubscribe here", "\u4eca\u65e5\u306f" * 10),
+        ("See https://example.org/" + "x" * 500, "word " * 20, ("word " * 20).strip()),
+    ):
+        message = EmailMessage()
+        message.set_content(plain)
+        message.add_alternative(f"<p>{html}</p>", subtype="html")
+        (tmp_path / "a.eml").write_bytes(bytes(message))
+        assert parsed(tmp_path / "a.eml", "eml").text == expected

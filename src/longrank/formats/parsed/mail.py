@@ -24,7 +24,8 @@ _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 _DAMAGE = (InvalidBase64LengthDefect, InvalidBase64CharactersDefect)
 _HEADER = re.compile(rb"[!-9;-~]+:|>From ")
 _WORD = re.compile(r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([BbQq])\?([^?\s]*)\?=")  # RFC 2047
-_STUB = 3  # an alternative with so many times the words of the plain text is the message
+_LINK = re.compile(r"https?://\S+")
+_STUB = 3  # an alternative with so many times the letters of the plain text is the message
 _VALUES = {"from": "author", "to": "to", "date": "date"}
 
 
@@ -40,15 +41,26 @@ def read_eml(path: str) -> Iterator[Parsed]:
 
 
 def read_mbox(path: str) -> Iterator[Parsed]:
-    """Yield the messages of a mailbox file, named ``#1``, ``#2``, ...
+    """Yield the messages of a mailbox file, named ``#1``, ``#2``, ...; the last has the count of damaged messages.
 
     Raises:
-        Unreadable: no mailbox, or a message is too long.
+        Unreadable: no mailbox, no message that can be read, or a message is too long.
     """
+    last, n_damaged = None, 0
     for number, raw in enumerate(_messages(path), 1):
-        parsed = _message(raw)
-        parsed.name = f"#{number}"
-        yield parsed
+        try:
+            parsed = _message(raw)
+        except Unreadable:
+            n_damaged += 1
+            continue
+        if last is not None:
+            yield last
+        parsed.name, last = f"#{number}", parsed
+    if last is None and n_damaged:
+        raise Unreadable("holds no mail message that can be read")
+    if last is not None:
+        last.notes["damaged messages of mailboxes, left out"] = n_damaged
+        yield last
 
 
 def _messages(path: str) -> Iterator[bytes]:
@@ -107,7 +119,7 @@ def _texts(part: EmailMessage) -> tuple[list[EmailMessage], int]:
     """Return the parts of a message that are read, in order, and the number of its other parts.
 
     Of alternatives, the plain text is read if it has words, else the first that has; but if an alternative has
-    several times its words, the plain text only says that the program cannot show the message. Mailing lists and
+    several times its letters, the plain text only says that the program cannot show the message. Mailing lists and
     gateways put texts of their own before and after the message. A multipart that nothing divides is text.
     """
     if part.get_content_maintype() == "multipart" and isinstance(part.get_payload(), str):
@@ -127,7 +139,7 @@ def _texts(part: EmailMessage) -> tuple[list[EmailMessage], int]:
 def _alternative(found: list[tuple[list[EmailMessage], int]]) -> tuple[list[EmailMessage], int]:
     """Choose among the texts of alternatives; the attachments of all of them are counted."""
     attachments = sum(count for texts, count in found if texts)  # an alternative without text, a calendar's, is no file
-    counts = [sum(_n_words(text) for text in texts) for texts, _ in found]
+    counts = [sum(_n_letters(text) for text in texts) for texts, _ in found]
     if not any(counts):
         return found[0] if found else ([], 0)
     worded = [number for number, count in enumerate(counts) if count]
@@ -138,8 +150,9 @@ def _alternative(found: list[tuple[list[EmailMessage], int]]) -> tuple[list[Emai
     return found[chosen][0], attachments
 
 
-def _n_words(part: EmailMessage) -> int:
-    return len(_worded(part).split())
+def _n_letters(part: EmailMessage) -> int:
+    """Return the number of letters and digits, but those of links, which HTML does not show."""
+    return sum(map(str.isalnum, _LINK.sub("", _worded(part))))
 
 
 def _worded(part: EmailMessage) -> str:
@@ -153,10 +166,14 @@ def _worded(part: EmailMessage) -> str:
 
 def _header(message: EmailMessage, name: str) -> str:
     """Return a header; its encoded words are read by the labels that mail programs write."""
-    raw = next((str(value) for key, value in message.raw_items() if key.lower() == name), "")
-    if not _WORD.search(raw):
-        return " ".join(str(message.get(name, "")).split())
-    return " ".join(str(policy.default.header_factory(name, _WORD.sub(_as_utf_8, raw))).split())
+    folded = next((str(value) for key, value in message.raw_items() if key.lower() == name), "")
+    raw = "".join(folded.splitlines())  # as the email library does before it parses a header
+    try:
+        words = _WORD.search(raw)
+        text = str(policy.default.header_factory(name, _WORD.sub(_as_utf_8, raw)) if words else message.get(name, ""))
+    except (MessageError, ValueError, TypeError, AttributeError, IndexError, KeyError, RecursionError):
+        text = raw  # the library's parser fails on some odd headers
+    return " ".join(text.split())
 
 
 def _as_utf_8(word: re.Match[str]) -> str:
@@ -166,7 +183,7 @@ def _as_utf_8(word: re.Match[str]) -> str:
         raw = b64decode(letters + "=" * (-len(letters) % 4)) if kind in "Bb" else decodestring(letters, header=True)
     except ValueError:
         return word[0]
-    text, fits = decoded(raw, (codec_of(label),))
+    text, fits = decoded(raw, _encodings(label.lower()))
     return f"=?utf-8?b?{b64encode(text.encode()).decode()}?=" if fits else word[0]
 
 

@@ -21,7 +21,7 @@ _NEAR = 4  # pages before and after
 _OTHERS = 2  # of these pages have the line, too
 _EDGE_LINES = 2
 _LONGEST = 200  # characters of a header
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
 _WORD = re.compile(r"[^\W_]+")
 _COMPOUND = re.compile(r"(?<![^\W_])([^\W_]+)-(?=([^\W_]+))")
 _LINE_END = re.compile(r"(?<![^\W_])([^\W_]+)-\n(?=([^\W_]+))")
