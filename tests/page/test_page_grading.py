@@ -192,7 +192,7 @@ def test_a_failed_grade_and_a_failed_undo_of_a_pool_are_tried_again(show: Show, 
     doc_id = first_of_pool(page, url)
     for key, expected, done in (("2", [f"t1 0 {doc_id} 2"], "1 of"), ("u", [], "0 of")):
         failing_once(page)
-        page.keyboard.press(key)
+        page.locator(".label-document h2").press(key)  # the focus may still be on its way
         page.get_by_role("button", name="Try again").click()
         reads(qrels, page, expected)
         progress(page, done)
