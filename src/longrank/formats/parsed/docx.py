@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import (
+    CORE,
     Container,
     attribute,
-    core_values,
     drawn_texts,
     local,
+    office_document,
     opened,
     related,
     relations,
-    unread_parts,
     walk,
 )
 
@@ -47,24 +47,21 @@ def read_docx(path: str) -> Iterator[Parsed]:
         others = relations(container, body)
         levels = _levels(container, related(others, "styles", _STYLES))
         notes = (related(others, kind, f"word/{kind}.xml") for kind in _NOTES)
-        aside = [relation.part for kind in _ASIDE for relation in others if relation.kind == kind]
-        read = dict.fromkeys(name for name in (body, *notes, *aside) if name == body or name in container)
-        said: set[str] = set()  # headers of first, even and odd pages are often the same
-        for name in read:
-            roots = container.beside(name) if name in aside else [container.xml(name)]
-            for paragraph in (paragraph for root in roots for paragraph in _paragraphs(root)):
-                text = _text(paragraph)
-                if name not in aside or text not in said:
-                    level = levels.get(_style(paragraph), 0) if name not in aside else 0
-                    writer.add(text, _level(paragraph) or level)
-                    said |= {text} if name in aside else set()
+        for name in (body, *(name for name in notes if name in container)):
+            for paragraph in _paragraphs(container.xml(name)):
+                writer.add(_text(paragraph), _level(paragraph) or levels.get(_style(paragraph), 0))
+        aside: dict[str, int] = {}  # headers of first, even and odd pages are often the same
+        for part in dict.fromkeys(relation.part for kind in _ASIDE for relation in others if relation.kind == kind):
+            for root in container.beside(part):
+                for paragraph in _paragraphs(root):
+                    aside.setdefault(_text(paragraph), _level(paragraph))
+        for text, level in aside.items():
+            writer.add(text, level)
         for text in drawn_texts(container, others):
             writer.add(text)
-        values = core_values(container, "docProps/core.xml")
-        parsed = writer.parsed(values.pop("title", ""), values)
         inserted = sum(relation.kind == "aFChunk" for relation in others)
-        parsed.notes = {"files inserted into a document (altChunk), left out": inserted, **unread_parts(container)}
-        yield parsed
+        left_out = {"files inserted into a document (altChunk), left out": inserted}
+        yield office_document(container, writer, CORE, left_out)
 
 
 def _levels(container: Container, styles: str) -> dict[str, int]:

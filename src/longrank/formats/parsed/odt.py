@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
-from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened, unread_parts
+from longrank.formats.parsed.zipped import Container, attribute, local, office_document, opened
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -34,12 +34,9 @@ def read_odt(path: str) -> Iterator[Parsed]:
             writer.add(_text(paragraph), level)
         for text in dict.fromkeys(_headers(container)):  # those of first, left and right pages are often the same
             writer.add(text)
-        values = core_values(container, "meta.xml")
-        parsed = writer.parsed(values.pop("title", ""), values)
         names = [] if body is None else [local(element) for element in body.iter()]
         left_out = {f"{kind} of OpenDocument texts, left out": names.count(name) for name, kind in _LEFT_OUT.items()}
-        parsed.notes = left_out | unread_parts(container)
-        yield parsed
+        yield office_document(container, writer, "meta.xml", left_out)
 
 
 def _is_encrypted(container: Container) -> bool:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import (
+    CORE,
     attribute,
-    core_values,
     drawn_texts,
     local,
+    office_document,
     opened,
     related,
     relations,
-    unread_parts,
     walk,
 )
 
@@ -51,10 +51,7 @@ def read_pptx(path: str) -> Iterator[Parsed]:
                         _add_comments(root, writer)
                 if other.kind == "notesSlide" or "/notesSlides/" in other.part:
                     _add_shapes(container.xml(other.part), writer)
-        values = core_values(container, "docProps/core.xml")
-        parsed = writer.parsed(values.pop("title", ""), values)
-        parsed.notes = unread_parts(container)
-        yield parsed
+        yield office_document(container, writer, CORE, {})
 
 
 def _slides(show: Element) -> Iterator[Element]:

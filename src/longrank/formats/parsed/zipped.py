@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from longrank.formats.parsed import Unreadable
+from longrank.formats.parsed import Parsed, Unreadable
 from longrank.formats.parsed.language_codes import language_fields
+from longrank.formats.parsed.writer import TextWriter
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
+CORE = "docProps/core.xml"
+"""Part of DOCX and PPTX with title, author and language."""
 
 _MOST_BYTES = 256 << 20  # unpacked, of all parts together
 _MOST_PARTS = 20_000
@@ -157,11 +161,6 @@ def relations(container: Container, name: str) -> list[Relation]:
     return found
 
 
-def unread_parts(container: Container) -> dict[str, int]:
-    """Return the note on parts that could not be read."""
-    return {"parts of Office files (comments, headers, charts) that are damaged, left out": container.n_unread}
-
-
 def related(found: Sequence[Relation], kind: str, usual: str) -> str:
     """Return the first part of a kind among relations; `usual`, its usual name, if there is none."""
     return next((relation.part for relation in found if relation.kind == kind), usual)
@@ -178,6 +177,18 @@ def core_values(container: Container, name: str) -> dict[str, str]:
         if key and element.text and element.text.strip():
             values.setdefault(key, " ".join(element.text.split()))
     return values | language_fields(values.pop("lang", None))
+
+
+def office_document(container: Container, writer: TextWriter, name: str, left_out: Mapping[str, int]) -> Parsed:
+    """Return the written document of an Office file, with the values of its part of Dublin Core elements.
+
+    `left_out` are its notes; one on parts that could not be read is added.
+    """
+    values = core_values(container, name)
+    parsed = writer.parsed(values.pop("title", ""), values)
+    damaged = "parts of Office files (comments, headers, charts) that are damaged, left out"
+    parsed.notes = {**left_out, damaged: container.n_unread}
+    return parsed
 
 
 def drawn_texts(container: Container, found: Sequence[Relation]) -> Iterator[str]:

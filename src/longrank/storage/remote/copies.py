@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -185,7 +185,8 @@ def _fetch(store: Store, contents: Contents, shelf: Path) -> None:
     with writing_to(shelf):
         part.mkdir(exist_ok=True)
         record(contents, shelf)
-        known = _by_checksum(shelf)
+        earlier = _manifests(shelf)
+        known = _by_checksum(earlier)
         wanted: dict[str, Download] = {}
         for name, file in contents.files.items():
             target = part / name
@@ -195,34 +196,40 @@ def _fetch(store: Store, contents: Contents, shelf: Path) -> None:
             if not (target.is_file() or _taken(known.get(file.sha256, []), file, target)):
                 wanted.setdefault(file.sha256, Download(file, [])).targets.append(target)
         download(store, list(wanted.values()), part)
-        _carry_hidden(contents, shelf, part)
+        _carry_hidden(contents, earlier, part)
         sync_tree(part)
         part.rename(shelf / contents.name)
 
 
-def _carry_hidden(contents: Contents, shelf: Path, part: Path) -> None:
+def _manifests(shelf: Path) -> dict[Path, Mapping[str, File]]:
+    """Return the files that the manifests of all copies name: manifest beside the copy -> name -> file."""
+    found: dict[Path, Mapping[str, File]] = {}
+    for path in sorted(shelf.glob("version-*.json")):
+        with suppress(InputError, IntegrityError):  # another version of LongRank wrote it
+            found[path] = parsed(read_small(path, RECORD, "manifests"), str(shelf)).files
+    return found
+
+
+def _carry_hidden(contents: Contents, earlier: Mapping[Path, Mapping[str, File]], part: Path) -> None:
     """Take hidden files, which stay on this machine, from copies of which this version is a change: they share a file.
 
     Of several, the newest copy gives them.
     """
     own = {(name, file.sha256) for name, file in contents.files.items()}
-    for path in sorted(shelf.glob("version-*.json"), key=lambda path: path.stat().st_mtime, reverse=True):
-        with suppress(InputError, IntegrityError):  # another version of LongRank wrote it
-            earlier = parsed(read_small(path, RECORD, "manifests"), str(shelf)).files
-            if own.isdisjoint((name, file.sha256) for name, file in earlier.items()):
-                continue
-            for hidden in sorted(path.with_suffix("").glob(".*")):
-                if hidden.is_file() and not hidden.name.endswith((LOCK, ".tmp")) and not (part / hidden.name).exists():
-                    link_or_copy(hidden, part / hidden.name)
+    for path in sorted(earlier, key=lambda path: path.stat().st_mtime, reverse=True):
+        if own.isdisjoint((name, file.sha256) for name, file in earlier[path].items()):
+            continue
+        for hidden in sorted(path.with_suffix("").glob(".*")):
+            if hidden.is_file() and not hidden.name.endswith((LOCK, ".tmp")) and not (part / hidden.name).exists():
+                link_or_copy(hidden, part / hidden.name)
 
 
-def _by_checksum(shelf: Path) -> dict[str, list[Path]]:
+def _by_checksum(earlier: Mapping[Path, Mapping[str, File]]) -> dict[str, list[Path]]:
     """Return checksum -> files of all copies that should have it."""
     found: dict[str, list[Path]] = {}
-    for path in sorted(shelf.glob("version-*.json")):
-        with suppress(InputError, IntegrityError):  # another version of LongRank wrote it
-            for name, file in parsed(read_small(path, RECORD, "manifests"), str(shelf)).files.items():
-                found.setdefault(file.sha256, []).extend(path.with_suffix(end) / name for end in ("", _PART))
+    for path, files in earlier.items():
+        for name, file in files.items():
+            found.setdefault(file.sha256, []).extend(path.with_suffix(end) / name for end in ("", _PART))
     return found
 
 
