@@ -64,6 +64,16 @@ def test_langchain(index: str) -> None:
         LongRankRetriever(index=index, pipeline="lexical", filter={"year": {"$gtt": 1}})
 
 
+@pytest.mark.parametrize("wrong", [{"search_kwargs": {"k": 1}}, {"filters": {"year": 2020}}, {"top_k": 1}])
+def test_langchain_refuses_settings_of_other_components(index: str, wrong: dict[str, Any]) -> None:
+    pytest.importorskip("langchain_core", reason="needs the extra langchain")
+    from longrank.integrations.langchain_retriever import LongRankRetriever
+
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        LongRankRetriever(index=index, pipeline="lexical", **wrong)
+    assert LongRankRetriever(index=Path(index), pipeline="lexical", tags=["ours"]).invoke(QUERY)
+
+
 def test_langchain_asynchronously(index: str) -> None:
     pytest.importorskip("langchain_core", reason="needs the extra langchain")
     from longrank.integrations.langchain_retriever import LongRankRetriever

@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from pydantic import ConfigDict
+
 from longrank.errors import MissingExtra
 from longrank.integrations.searching import SearcherSettings
 
@@ -28,6 +30,8 @@ class LongRankRetriever(SearcherSettings, BaseRetriever):  # type: ignore[misc] 
     Attributes: see `SearcherSettings`. ``invoke(query, filter=..., k=...)`` and ``ainvoke`` replace two
     of them for a query.
     """
+
+    model_config = ConfigDict(extra="forbid")  # LangChain's own, which ignores, would replace that of the settings
 
     def _get_relevant_documents(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -142,7 +143,7 @@ class RerankerSettings(BaseModel):
 
     pipeline: str | None = None
     model: str | None = None
-    index: str | None = None
+    index: str | Path | None = None
     assignments: tuple[str, ...] = ()
     top_n: int | None = None
     passages: int = 3

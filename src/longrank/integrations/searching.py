@@ -154,7 +154,7 @@ class SearcherSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    index: str
+    index: str | Path
     pipeline: str | None = None
     model: str | None = None
     assignments: tuple[str, ...] = ()

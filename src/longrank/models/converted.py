@@ -21,7 +21,7 @@ from longrank.models.create import create_network
 from longrank.models.folders import load_network, save_network
 from longrank.networks.conversion.heads import AGGREGATOR
 from longrank.networks.conversion.sources import Source
-from longrank.networks.conversion.writing import Checkpoint, Written, model_card
+from longrank.networks.conversion.writing import Checkpoint, Written, model_card, read_tokenizer
 from longrank.networks.model_card import CARD
 from longrank.storage import atomic_write
 
@@ -65,10 +65,7 @@ def write_network(source: Source, checkpoint: Checkpoint, folder: Path) -> Writt
     state |= {f"head.{part}": values for part, values in head.items()}
     state |= _attention(aggregator) if name == "parade-attn" else _transformer(aggregator, state, source)
     _fill(network, state, source)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(
-        str(source.tokenizer), config=config, local_files_only=True, trust_remote_code=False
-    )
-    save_network(folder, network, tokenizer, record={"converted": source.name})
+    save_network(folder, network, read_tokenizer(source, config), record={"converted": source.name})
     written = Written(name, len(checkpoint.tensors), len(checkpoint.tensors))
     with atomic_write(folder / CARD, "w") as stream:
         stream.write(model_card(source, written, checkpoint.names))

@@ -19,7 +19,7 @@ from longrank.types import Notes
 _NEVER_READ = re.compile(
     r"(^|\.)pooler\."
     # pre-training: BERT, FNet; RoBERTa, MPNet and decoders; DistilBERT; ELECTRA; ALBERT; DeBERTa; ModernBERT
-    r"|^(cls|lm_head|vocab_(transform|layer_norm|projector)|(generator|discriminator)_predictions|generator_lm_head"
+    r"|^(cls\.(predictions|seq_relationship)|lm_head|vocab_(transform|layer_norm|projector)|(generator|discriminator)_predictions|generator_lm_head"
     r"|predictions|sop_classifier|(lm|mask)_predictions|head\.(dense|norm)|decoder)\."
     # constants: positions, segments, rotations, causal masks
     r"|(^|\.)(position_ids|token_type_ids|inv_freq|(attn|attention)\.(masked_)?bias)$"

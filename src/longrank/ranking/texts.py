@@ -134,7 +134,7 @@ class Reranker:
         if k is not None:
             check_at_least("k", k, 1)
         check_at_least("passages", passages, 0)
-        by = Deadline(deadline) if isinstance(deadline, float | int) else deadline
+        by = deadline if deadline is None or isinstance(deadline, Deadline) else Deadline(deadline)
         prepared = self.prepare(query, documents, limits or TextLimits())
         notes = self._noted(prepared)
         if by is not None:

@@ -218,14 +218,16 @@ class Engine:
     def reranks(self, name: str | None = None) -> Served | None:
         """Return the pipeline of this name if it reranks texts, else None; without a name the first that does.
 
-        Pipelines without a mix come first: mixed scores compare the texts of a single request only.
+        If the first has a mix, a pipeline with its scorer alone goes before it: mixed scores compare the texts of a
+        single request only.
         """
         served = self._state[1]
         named = served.get(name or "")
         if name:
             return named if named is not None and named.reranks else None
         reranking = [item for item in served.values() if item.reranks]
-        return min(reranking, key=lambda item: item.settings.mix is not None, default=None)
+        alone = (item for item in reranking if item.settings.mix is None and _scorer(item) == _scorer(reranking[0]))
+        return next(alone, reranking[0]) if reranking else None
 
     def names(self) -> list[str]:
         """Return the names of the pipelines, the default first."""
@@ -309,6 +311,10 @@ def _names(choices: Sequence[PipelineChoice]) -> list[str]:
             raise InputError("a pipeline is named twice", got=name, fix="use another model or another file")
         names.append(name)
     return names
+
+
+def _scorer(served: Served) -> str | None:
+    return None if served.settings.scorer is None else served.settings.scorer.name
 
 
 def _name_of(model: str | None) -> str | None:

@@ -61,7 +61,8 @@ class Judging:
 
     @property
     def topics(self) -> list[Query]:
-        """The queries to judge, in order."""
+        """The queries to judge, in order; queries that another program has added are among them."""
+        self._follow_own()
         return list(self._topics.values())
 
     @property
@@ -76,10 +77,15 @@ class Judging:
 
     def topic(self, query_id: str) -> Query | None:
         """Return a query by its id; None: no such query."""
+        self._follow_own()
         return self._topics.get(query_id)
 
     def find(self, text: str) -> Query | None:
         """Return the query with a text, white space apart; None: no such query."""
+        self._follow_own()
+        return self._found(text)
+
+    def _found(self, text: str) -> Query | None:
         query_id = self._ids.get(_normalized(text))
         return None if query_id is None else self._topics.get(query_id)  # another thread may have read the file again
 
@@ -153,7 +159,7 @@ class Judging:
             while True:
                 stamp = None if self._own is None else stamp_of(self._own)
                 before = self._own_lines()
-                known = self.find(text)
+                known = self._found(text)
                 if known is not None:
                     return known
                 if self._own is None:
@@ -164,6 +170,12 @@ class Judging:
                     self._own_stamp = stamp_of(self._own)
                     self._take([*self._topics.values(), new])
                     return new
+
+    def _follow_own(self) -> None:
+        """Read the file of own queries if another program has changed it, unless it has made the file wrong."""
+        if self._own is not None and stamp_of(self._own) != self._own_stamp:
+            with self._one_writer, suppress(InputError):
+                self._own_lines()
 
     def _own_lines(self) -> bytes:
         """Return the lines of own queries, whole; read them again if another program has changed them.

@@ -143,8 +143,7 @@ class Run:
             tag: the name of the run; default: the table's first tag, else ``longrank``.
 
         Raises:
-            InputError: a column is missing, an id is not one word, a score is not a finite number, or a document
-                occurs twice for a query.
+            InputError: a column is missing, or as `from_values`.
         """
         rows = list(columns_of(frame, ("qid", "query_id"), ("docno", "doc_id"), ("score",)))
         if tag is None and "tag" in frame.columns:

@@ -226,6 +226,30 @@ def test_tensors_without_a_place_in_the_network_are_refused(tmp_path: Path) -> N
     refused(pickled(folder), r"hold 1 parameters that .* leave out \(got 'extra\.w'\)", tmp_path / "new")
 
 
+def test_a_head_of_another_library_is_not_left_out_of_an_encoder(tmp_path: Path) -> None:
+    """CEDR's Vanilla BERT ranks by a layer ``cls`` on the output of [CLS]."""
+    import torch
+
+    head = {"cls.weight": torch.ones(1, 32), "cls.bias": torch.ones(1)}
+    folder = rewrite(save_encoder(tmp_path / "model"), lambda tensors: tensors.update(head))
+    refused(pickled(folder), r"hold 2 parameters that .* leave out \(got 'cls\.bias'\)", tmp_path / "new")
+
+
+@pytest.mark.parametrize(("words", "expected"), [("The Tide the tide", ["The", "Tide"]), ("the tide", ["the", "tide"])])
+def test_a_bare_vocabulary_with_upper_case_is_read_as_cased(tmp_path: Path, words: str, expected: list[str]) -> None:
+    """Checkpoints of BERT's first program say nowhere that they are cased."""
+    from transformers import AutoTokenizer
+
+    folder = save_cross_encoder(tmp_path / "model")
+    n = json.loads((folder / "config.json").read_text())["vocab_size"]
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+    named = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words.split()]
+    (folder / "vocab.txt").write_text("\n".join([*named, *map(str, range(n - len(named)))]) + "\n")
+    longrank.convert(pickled(folder), tmp_path / "new")
+    assert AutoTokenizer.from_pretrained(tmp_path / "new").tokenize("The Tide") == expected
+
+
 def test_a_pretrained_bert_becomes_an_encoder_since_its_next_sentence_head_ranks_nothing(tmp_path: Path) -> None:
     import torch
     from transformers import AutoTokenizer, BertConfig, BertForPreTraining

@@ -29,9 +29,10 @@ def test_without_scores_they_are_one_by_rank() -> None:
     assert [item.score for item in scored(rows(None, None, None), PLACE, Notes())] == [1, 1 / 2, 1 / 3]
 
 
-def test_scores_that_only_grow_are_distances_and_refused() -> None:
+@pytest.mark.parametrize("scores", [(0.1, 0.4, 0.5, 0.9, 1.5, 1.7), (0.1, 0.1, 0.4, 0.5, 0.9, 0.9, 1.5, 1.7)])
+def test_scores_that_never_fall_are_distances_and_refused(scores: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match=r"^table pages: the scores grow from .*; return scores that fall"):
-        scored(rows(0.1, 0.4, 0.5, 0.9, 1.5, 1.7), PLACE, Notes())
+        scored(rows(*scores), PLACE, Notes())
 
 
 @pytest.mark.parametrize("scores", [(2.0, 3.0, 1.0), (1.0, 2.0), (1.0, 1.0, 1.0000001), (1.0, 2.0, 2.0, 3.0, 4.0, 5.0)])

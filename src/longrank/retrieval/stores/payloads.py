@@ -12,6 +12,8 @@ from longrank.formats.lines import Line
 from longrank.formats.records import Record
 from longrank.retrieval.stores.settings import StoreSettings
 
+_ABSENT = object()
+
 
 class Hit(NamedTuple):
     """An object of a store: its own key, its fields, and its score; None: the store gives no score."""
@@ -33,10 +35,10 @@ def records_of_hits(
         path: file of the settings, for messages.
 
     Raises:
-        InputError: no usable id, or no hit has the field of the text.
+        InputError: no usable id, or no hit has the field of the text, not even without a value.
     """
     hits = list(hits)
-    if hits and all(value_at(hit.payload, settings.text) is None for hit in hits):
+    if hits and all(value_at(hit.payload, settings.text, _ABSENT) is _ABSENT for hit in hits):
         fix = f'name the field of the text: text = "..."; documents have {", ".join(sorted(hits[0].payload)) or "none"}'
         raise InputError("no document has this field", path=path, got=settings.text, fix=fix)
     return [(_record(hit, number, settings, id_field, path), hit.score) for number, hit in enumerate(hits, 1)]
@@ -56,10 +58,10 @@ def _record(hit: Hit, number: int, settings: StoreSettings, id_field: str | None
     return Record(doc_id, {**others, "title": title, "text": "" if text is None else text}, None)
 
 
-def value_at(payload: Mapping[str, Any], name: str) -> Any:
-    """Return a field of an object, ``a.b`` as the field b of the object a; None if there is none."""
+def value_at(payload: Mapping[str, Any], name: str, absent: Any = None) -> Any:
+    """Return a field of an object, ``a.b`` as the field b of the object a; `absent` if there is none."""
     if name in payload:
         return payload[name]
     first, dot, rest = name.partition(".")
     below = payload.get(first) if dot else None
-    return value_at(below, rest) if isinstance(below, Mapping) else None
+    return value_at(below, rest, absent) if isinstance(below, Mapping) else absent

@@ -1,5 +1,6 @@
 // Text files as documents: chosen or dropped, listed and removed. Files that are not UTF-8 text are refused.
 
+import { lengthOf } from "./codepoints.js";
 import { announce, h } from "./dom.js";
 import { plural } from "./numbers.js";
 
@@ -11,7 +12,7 @@ export function watchFiles(area, input, list, refused, changed) {
   const held = [];
   const draw = () => {
     list.replaceChildren(...held.map((item) => h("li", {},
-      h("span", { dir: "auto" }, item.name), h("span", { class: "quiet" }, plural(item.text.length, "character")),
+      h("span", { dir: "auto" }, item.name), h("span", { class: "quiet" }, plural(lengthOf(item.text), "character")),
       h("button", { type: "button", "aria-label": `Remove ${item.name}`, click: () => remove(item) }, "Remove"))));
   };
   const remove = (item) => {
