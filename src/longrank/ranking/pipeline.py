@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NoReturn
 
 from longrank.aggregation import find_aggregation
 from longrank.aggregation.mixing import mix_header
@@ -46,6 +47,10 @@ class Pipeline:
     retriever: Retriever
     scorer: DocumentScorer | None
     aggregator: Aggregator
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse copies, also those for another process: the models are loaded."""
+        raise InputError("an open pipeline cannot be copied or pickled", fix="open it again, in each process")
 
     @property
     def reads_weights(self) -> bool:

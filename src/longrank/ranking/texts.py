@@ -10,6 +10,7 @@ Documents are read passage by passage, whole. The pipeline's first stage and int
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -78,6 +79,7 @@ class Reranker:
     ) -> None:
         self.notes = Notes() if notes is None else notes
         self._keeping = Lock()
+        self._made_from: tuple[Any, dict[str, Any]] = (pipeline, {"model": model, "assignments": assignments})
         self._shares = isinstance(pipeline, Pipeline)  # its scorer has notes of its own
         self._statistics = None if index is None else Index.open(index)
         if isinstance(pipeline, Pipeline):
@@ -95,6 +97,11 @@ class Reranker:
             raise InputError("early stopping needs a first stage", got="stop", fix="remove [stop]")
         self.scorer, self.aggregator_name = scorer, settings.aggregate.name
         self.tokenizer = tokenizer_of(scorer)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the settings: a copy, also in another process, loads the models itself and has notes of its own."""
+        pipeline, options = self._made_from
+        return partial(Reranker, **options, index=self._statistics), (pipeline,)
 
     def __repr__(self) -> str:
         return f"Reranker(unit={self.unit!r}, aggregator={self.aggregator_name!r})"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import re
 from pathlib import Path
 
@@ -177,6 +179,12 @@ def test_what_cannot_rerank_texts_is_refused(pipeline: str, message: str) -> Non
         Reranker(pipeline)
 
 
+def test_a_deadline_may_be_any_real_number(reranker: Reranker) -> None:
+    assert [one.index for one in reranker.rank("a fox", TEXTS, deadline=np.int64(60))] == [
+        one.index for one in reranker.rank("a fox", TEXTS, deadline=60)
+    ]
+
+
 def test_an_empty_query_and_no_documents_are_refused(reranker: Reranker) -> None:
     with pytest.raises(InputError, match="query is empty"):
         reranker.rank(" ", TEXTS)
@@ -243,6 +251,17 @@ def test_a_result_has_the_notes_of_its_own_query(monkeypatch: pytest.MonkeyPatch
     assert "cut" not in str(timed.notes)
     assert whole.notes.lines() == []
     assert set(timed.notes.lines()) <= set(reranker.notes.lines())
+
+
+def test_a_reranker_in_another_process_ranks_alike_and_an_open_pipeline_is_refused(index: Index) -> None:
+    for reranker in (Reranker("lexical", assignments=SET), Reranker("lexical", index=index)):
+        for other in (pickle.loads(pickle.dumps(reranker)), copy.deepcopy(reranker)):
+            alike = [[(one.index, one.score) for one in each.rank("a fox", TEXTS)] for each in (reranker, other)]
+            assert alike[0] == alike[1]
+    pipeline = open_pipeline(index, "lexical", notes=Notes())
+    for one in (pipeline, Reranker(pipeline)):
+        with pytest.raises(InputError, match="open pipeline cannot be copied or pickled; open it again"):
+            pickle.dumps(one)
 
 
 def test_a_slice_keeps_the_ranks() -> None:
