@@ -40,7 +40,8 @@ def with_grade(text: str, query_id: str, doc_id: str, grade: int | None) -> str:
     for n in judged:
         lines[n] = "" if grade is None else _GRADE.sub(str(grade), lines[n])
     if grade is not None and not judged:
-        lines.append(f"{query_id}\t{doc_id}\t{grade}\n" if _is_beir(lines) else f"{query_id} 0 {doc_id} {grade}\n")
+        row = f"{query_id}\t{doc_id}\t{grade}" if _is_beir(lines) else f"{query_id} 0 {doc_id} {grade}"
+        lines.append(row + ("\r\n" if lines and lines[0].endswith("\r\n") else "\n"))
     return "".join(lines)
 
 

@@ -131,7 +131,7 @@ def _use(folder: Path, name: str) -> _Use:
     outputs = "" if named else f", num_labels={_outputs(config)}"
     python = (
         "import torch\nfrom sentence_transformers import CrossEncoder\n\n"
-        f'model = CrossEncoder("{name}"{outputs})\n'
+        f'model = CrossEncoder("{name}"{outputs})  # cuts a pair at the longest input; longrank reads all passages\n'
         'logits = model.predict([("a query", "a passage")], activation_fn=torch.nn.Identity())'
     )
     return _Use("sentence-transformers", "text-ranking", python, command)

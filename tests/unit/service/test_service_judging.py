@@ -421,6 +421,14 @@ def test_judgments_in_beir_s_columns_keep_them(files: tuple[Path, Path]) -> None
     assert files[0].read_text() == f"{header}1\td\t0\n1\te\t2\n"
 
 
+def test_a_new_row_ends_as_the_other_rows_do(files: tuple[Path, Path]) -> None:
+    files[0].write_bytes(b"1 0 d 1\r\n")
+    with opened_judging(files[0], str(files[1]), notes=Notes()) as judging:
+        judging.judge("1", "e", 2)
+        judging.judge("1", "d", 3)
+    assert files[0].read_bytes() == b"1 0 d 3\r\n1 0 e 2\r\n"
+
+
 def test_a_new_query_takes_no_id_that_another_program_has_used_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "qrels.txt"
     path.write_text("q1 0 d 1\n")
