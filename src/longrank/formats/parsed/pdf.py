@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from longrank.formats.parsed import NoText, Parsed, Unreadable
-from longrank.formats.parsed.page_lines import without_hyphens, without_running_lines
+from longrank.formats.parsed.page_lines import repaired
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 _HYPHEN = re.compile(  # PDFium writes U+FFFE for a hyphen behind a letter, and leaves the line end out
-    "(?<=[^\\W_])(?:\ufffe[ \t]*(?:\r?\n)?(?=[^\\W_])|[\x02\xad][ \t]*(?:\r?\n|\\Z))"
+    "(?<=[^\\W_])(?:\ufffe[ \t]*(?:\r?\n)?(?=[^\\W_])|[\x02\u2010\u2011][ \t]*(?:\r?\n|\\Z))"
 )
 
 
@@ -68,8 +68,12 @@ def _pages(document: Any, n_pages: int) -> list[tuple[str, str] | None]:
 
 
 def cleaned(text: str) -> str:
-    """Return the text of a page with plain line ends and composed letters (NFC), and without control characters."""
-    text = _CONTROL.sub("", _HYPHEN.sub("-\n", text).replace("\r\n", "\n"))
+    """Return the text of a page with plain line ends and composed letters (NFC), and without control characters.
+
+    A page shows its soft hyphens: some fonts name the glyph of a hyphen so.
+    """
+    text = _HYPHEN.sub("-\n", text.replace("\xad", "-"))
+    text = _CONTROL.sub("", text.replace("\r\n", "\n"))
     lines = unicodedata.normalize("NFC", text).split("\n")
     return "\n".join(line.rstrip(" \t") for line in lines).strip()
 
@@ -77,8 +81,7 @@ def cleaned(text: str) -> str:
 def _parsed(pages: list[tuple[str, str] | None], unread_form: bool, metadata: dict[str, str]) -> Parsed:
     n_failed = pages.count(None)
     layers = [page[0] if page else "" for page in pages]
-    texts, n_running, n_stamps = without_running_lines(layers)
-    texts = without_hyphens(texts)
+    texts, n_running, n_stamps = repaired(layers)
     starts, length = [], 0
     for number, page in enumerate(pages):
         if page and page[1]:
