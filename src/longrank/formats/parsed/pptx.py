@@ -10,6 +10,7 @@ from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import (
     CORE,
     attribute,
+    drawn_paragraph,
     drawn_texts,
     local,
     office_document,
@@ -36,7 +37,8 @@ def read_pptx(path: str) -> Iterator[Parsed]:
     """
     with opened(path) as container:
         writer = TextWriter()
-        show = related(relations(container, ""), "officeDocument", _SHOW)
+        whole = relations(container, "")
+        show = related(whole, "officeDocument", _SHOW)
         slides = {relation.key: relation.part for relation in relations(container, show)}
         for slide in _slides(container.xml(show)):
             name = slides.get(_relation(slide), "")
@@ -51,7 +53,7 @@ def read_pptx(path: str) -> Iterator[Parsed]:
                         _add_comments(root, writer)
                 if other.kind == "notesSlide" or "/notesSlides/" in other.part:
                     _add_shapes(container.xml(other.part), writer)
-        yield office_document(container, writer, CORE, {})
+        yield office_document(container, writer, related(whole, "core-properties", CORE), {})
 
 
 def _slides(show: Element) -> Iterator[Element]:
@@ -70,7 +72,7 @@ def _add_shapes(root: Element, writer: TextWriter) -> None:
         kind = next((attribute(e, "type") for e in walk(shape, _TWINS) if local(e) == "ph"), "")
         if kind in _REPEATED:
             continue
-        lines = (_line(paragraph) for paragraph in walk(shape, _TWINS) if local(paragraph) == "p")
+        lines = (drawn_paragraph(paragraph) for paragraph in walk(shape, _TWINS) if local(paragraph) == "p")
         writer.add("\n".join(filter(None, lines)), 1 if kind in _TITLES else 0)
 
 
@@ -80,9 +82,4 @@ def _add_comments(root: Element, writer: TextWriter) -> None:
         if local(element) == "text":
             writer.add(element.text or "")
         elif local(element) == "p":
-            writer.add(_line(element))
-
-
-def _line(paragraph: Element) -> str:
-    parts = (e.text or "" if local(e) == "t" else "\n" if local(e) == "br" else "" for e in paragraph.iter())
-    return "".join(parts).strip()
+            writer.add(drawn_paragraph(element))
