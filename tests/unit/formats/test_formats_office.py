@@ -96,3 +96,25 @@ def test_a_paragraph_in_the_style_title_of_an_opendocument_text_is_its_title(tmp
     )
     document = parsed(odt(tmp_path / "a.odt", body, **{"styles.xml": styles}), "odt")
     assert (document.title, headings(document)) == ("P1", [(1, "P1"), (1, "Title")])
+
+
+def test_each_footer_and_fixed_date_of_slides_is_kept_once_without_numbers_and_dates_of_today(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    shape = '<p:sp><p:nvPr><p:ph type="{}"/></p:nvPr><a:p>{}</a:p></p:sp>'.format
+    run, field = "<a:r><a:t>{}</a:t></a:r>".format, '<a:fld type="{}"><a:t>{}</a:t></a:fld>'.format
+    path = pptx(tmp_path / "a.pptx", [("Cats", "purr"), ("Dogs", "bark"), ("Birds", "sing")])
+    parts = {}
+    with zipfile.ZipFile(path) as archive:
+        for number, date in enumerate((run("May 2024"), field("datetime1", "6/1/24"), run("June 2024"))):
+            name = f"ppt/slides/s{number}.xml"
+            footer = shape("ftr", run("Acme ") + field("slidenum", number))
+            slide = archive.read(name).decode()
+            parts[name] = slide.replace("</p:sld>", f"{footer}{shape('dt', date)}</p:sld>")
+    document = parsed(with_parts(path, parts), "pptx")
+    ends = [*document.pages[1:], len(document.text)]
+    words = [document.text[start:end].split() for start, end in zip(document.pages, ends, strict=True)]
+    assert words == [
+        ["Cats", "purr", "Acme", "May", "2024"],
+        ["Dogs", "bark"],
+        ["Birds", "sing", "June", "2024"],
+    ]

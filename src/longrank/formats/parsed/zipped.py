@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
@@ -191,9 +191,10 @@ def office_document(container: Container, writer: TextWriter, name: str, left_ou
     return parsed
 
 
-def drawn_paragraph(paragraph: Element) -> str:
-    """Return the text of a paragraph of DrawingML, in lines."""
-    parts = (e.text or "" if local(e) == "t" else "\n" if local(e) == "br" else "" for e in paragraph.iter())
+def drawn_paragraph(runs: Iterable[Element]) -> str:
+    """Return the text of a paragraph of DrawingML, or of some of its runs, in lines."""
+    elements = (element for run in runs for element in run.iter())
+    parts = (e.text or "" if local(e) == "t" else "\n" if local(e) == "br" else "" for e in elements)
     return "".join(parts).strip()
 
 
