@@ -227,6 +227,15 @@ def test_a_scan_with_a_note_is_still_a_scan(tmp_path: Path) -> None:
         parsed(path)
 
 
+def test_lines_with_blanks_between_their_letters_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(
+        pdf_bytes([["Q U A R T E R L Y r e p o r t 4 0", "A B C", "1 2 3 4 5 6 7", "I am a cat in a hat"]])
+    )
+    assert [count for note, count in parsed(path).notes.items() if "R E P O R T" in note] == [1]
+
+
 @pytest.mark.parametrize("title", ["untitled", "Untitled"])
 def test_the_default_title_of_pdf_writers_is_no_title(title: str, tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")

@@ -24,6 +24,7 @@ _NEAR = 4  # pages before and after
 _OTHERS = 2  # of these pages have the line, too
 _EDGE_LINES = 2
 _LONGEST = 200  # characters of a header
+_FEWEST_SPACED, _SPACED_SHARE = 6, 0.8  # words of a line whose letters stand apart, and single letters among them
 _NUMBER = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
 _BARE = re.compile(  # 12, - 12 -, xiv
     r"[-–—\[(|\s]*(?:\d+|(?=[ivxl])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))[-–—\])|\s]*", re.IGNORECASE
@@ -69,6 +70,13 @@ def repaired(pages: Sequence[str]) -> tuple[list[str], int, int]:
     parts = [["\n".join(part).strip() for part in page] for page in zip(heads, lines, feet, strict=True)]
     _join_words(parts)
     return ["\n".join(filter(None, page)) for page in parts], len(running) - len(first), n_stamps
+
+
+def is_spaced_out(line: str) -> bool:
+    """Tell whether a line has blanks between the letters of its words: ``R E P O R T``."""
+    words = line.split()
+    n_letters = sum(len(word) == 1 and word.lower() != word.upper() for word in words)
+    return len(words) >= _FEWEST_SPACED and n_letters >= _SPACED_SHARE * len(words)
 
 
 def _cut(lines: Sequence[list[str]], n_others: int, *, beside: bool = False) -> list[_Cut]:

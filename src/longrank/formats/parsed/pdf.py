@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from longrank.formats.parsed import NoText, Parsed, Unreadable
-from longrank.formats.parsed.page_lines import repaired
+from longrank.formats.parsed.page_lines import is_spaced_out, repaired
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 _HYPHEN = re.compile(  # PDFium writes U+FFFE for a hyphen behind a letter, and leaves the line end out
@@ -82,6 +82,7 @@ def _parsed(pages: list[tuple[str, str] | None], unread_form: bool, metadata: di
     n_failed = pages.count(None)
     layers = [page[0] if page else "" for page in pages]
     texts, n_running, n_stamps = repaired(layers)
+    n_spaced = sum(map(is_spaced_out, "\n".join(texts).split("\n")))
     starts, length = [], 0
     for number, page in enumerate(pages):
         if page and page[1]:
@@ -95,6 +96,7 @@ def _parsed(pages: list[tuple[str, str] | None], unread_form: bool, metadata: di
         "PDF pages without a text layer (--ocr reads only files without any text layer)": layers.count("") - n_failed,
         "PDF pages whose whole text is repeated on other pages, such as the stamp of a scan": n_stamps,
         "running headers and footers of PDF pages left out": n_running,
+        "lines of PDF pages with blanks between the letters (R E P O R T), whose words are not found": n_spaced,
         "PDF files whose form values are not read (XFA)": int(unread_form),
     }
     return parsed
