@@ -158,6 +158,13 @@ def test_a_header_or_footer_that_stays_interrupts_no_word() -> None:
     assert repaired(["See carbon-\n14 dating", "known"])[0] == ["See carbon-14 dating", "known"]
 
 
+def test_footnotes_interrupt_no_word_that_is_known() -> None:
+    for note in ("1 See Ada, un-\nless", "1See Ada", "12. See Ada"):
+        pages = [f"The unknown is un-\n{note}\n7", "known, and", "so on"]
+        assert repaired(pages)[0] == [f"The unknown is unknown,\n{note}\n7".replace("un-\nl", "unl"), "and", "so on"]
+    assert repaired(["See Covid-\n19 Trials", "known, and"])[0] == ["See Covid-19 Trials", "known, and"]
+
+
 def test_the_hyphens_of_a_pdf_at_line_ends_follow_the_rule(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     path = tmp_path / "a.pdf"

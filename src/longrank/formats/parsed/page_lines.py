@@ -10,7 +10,8 @@
   gets that spelling.
 - A word that is hyphenated at the end of a page is joined if the next page begins with a lower-case letter. It belongs
   to the page where it begins. Lines at the edges of the two pages interrupt no word: a header or footer that stays, a
-  line that one near page has at the same edge, and a bare number, also in Roman numerals.
+  line that one near page has at the same edge, and a bare number, also in Roman numerals. Nor do footnotes interrupt a
+  word that the document has elsewhere.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _HYPHENS = ("-", "\u2010", "\u2011")
 _COMPOUND = re.compile("(?<![^\\W_])([^\\W_]+)[-\u2010\u2011](?=([^\\W_]+))")
 _LINE_END = re.compile(r"(?<![^\W_])([^\W_]+)-\n(?=([^\W_]+))")
 _PAGE_END = re.compile(r"(?<![^\W_])([^\W_]+)-\Z")
+_FOOTNOTE = re.compile(r"(?<![^\W_])([^\W_]{2,})-\n(?=\d{1,3}\.?\s?[^\W\d_])")  # 1 See, 1. See, 1See
 _PAGE_START = re.compile(r"([^\W_]+)\S*")
 _SUSPENDING = ("and", "or", "und", "oder")  # pre- and post-war, Ein- und Ausgang
 
@@ -131,10 +133,21 @@ def _join_words(pages: Sequence[list[str]]) -> None:
         whole = _LINE_END.sub(" ", part).lower()
         known.update(_WORD.findall(whole))
         known.update(f"{before}-{after}" for before, after in _COMPOUND.findall(whole))
+    for page, following in pairwise(pages):
+        page[1:] = _without_footnotes(page[1], page[2], following[1], known)
     for page in pages:
         page[:] = [_LINE_END.sub(lambda end: _first_half(end, end[2], known) or end[0], part) for part in page]
     for page, following in pairwise(pages):
         page[1], following[1] = _joined_over_page_end(page[1], following[1], known)
+
+
+def _without_footnotes(body: str, foot: str, following: str, known: set[str]) -> tuple[str, str]:
+    """Move footnotes from the end of a body to the foot if they interrupt a known word."""
+    start = _PAGE_START.match(following)
+    for note in _FOOTNOTE.finditer(body) if start and start[1][0].islower() else ():
+        if start and (note[1] + start[1]).lower() in known:
+            return body[: note.end() - 1], f"{body[note.end() :]}\n{foot}".strip()
+    return body, foot
 
 
 def _first_half(end: re.Match[str], after: str, known: set[str]) -> str:
