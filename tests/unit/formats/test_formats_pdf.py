@@ -152,6 +152,9 @@ def test_a_header_or_footer_that_stays_interrupts_no_word() -> None:
     assert repaired(sites) == (["A Manual\nIt is unknown,\nwww.ada.org", "A Manual\nand\nwww.ada.org"], 0, 0)
     ends = ["abc-\npage 1", "d efg-\npage 2", "h ijk-\npage 3", "l mno\npage 4"]
     assert repaired(ends) == (["abcd\npage 1", "efgh", "ijkl", "mno"], 3, 0)
+    below = "This docu-\nment is for Ada."
+    whole = [f"{page}\nThis document is for Ada." for page in ("A document", "ends here.")]
+    assert repaired([f"A document\n{below}", f"ends here.\n{below}"])[0] == whole
     twice = ["ends, un-\nknown, and is un-", "known, and\nends", "ends, un-\nknown"]
     assert repaired(twice)[0] == ["ends, unknown, and is unknown,", "and\nends", "ends, unknown"]
     assert repaired(["See COVID-\n19", "known"])[0] == ["See COVID-19", "known"]

@@ -133,19 +133,23 @@ def _join_words(pages: Sequence[list[str]]) -> None:
         whole = _LINE_END.sub(" ", part).lower()
         known.update(_WORD.findall(whole))
         known.update(f"{before}-{after}" for before, after in _COMPOUND.findall(whole))
-    for page, following in pairwise(pages):
-        page[1:] = _without_footnotes(page[1], page[2], following[1], known)
+    for page, following in zip(pages, [*pages[1:], ["", "", ""]], strict=True):
+        page[1:] = _parted(page[1], page[2], following[1], known)
     for page in pages:
         page[:] = [_LINE_END.sub(lambda end: _first_half(end, end[2], known) or end[0], part) for part in page]
     for page, following in pairwise(pages):
         page[1], following[1] = _joined_over_page_end(page[1], following[1], known)
 
 
-def _without_footnotes(body: str, foot: str, following: str, known: set[str]) -> tuple[str, str]:
-    """Move footnotes from the end of a body to the foot if they interrupt a known word."""
-    start = _PAGE_START.match(following)
-    for note in _FOOTNOTE.finditer(body) if start and start[1][0].islower() else ():
-        if start and (note[1] + start[1]).lower() in known:
+def _parted(body: str, foot: str, following: str, known: set[str]) -> tuple[str, str]:
+    """Move footnotes that interrupt a known word to the foot, or a foot that completes a known word to the body."""
+    end, rest, start = _PAGE_END.search(body), _PAGE_START.match(foot), _PAGE_START.match(following)
+    second = start[1].lower() if start and start[1][0].islower() else ""
+    over_page = end and second and end[1].lower() + second in known
+    if end and rest and not over_page and (end[1] + rest[1]).lower() in known:
+        return f"{body}\n{foot}", ""
+    for note in _FOOTNOTE.finditer(body) if second else ():
+        if note[1].lower() + second in known:
             return body[: note.end() - 1], f"{body[note.end() :]}\n{foot}".strip()
     return body, foot
 
