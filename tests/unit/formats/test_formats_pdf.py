@@ -10,7 +10,7 @@ from document_files import pdf_bytes
 from longrank.errors import InputError
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.child import parse
-from longrank.formats.parsed.page_lines import without_hyphens, without_running_lines
+from longrank.formats.parsed.page_lines import repaired
 from longrank.formats.parsed.pdf import cleaned
 
 
@@ -66,32 +66,32 @@ def test_running_headers_and_footers_are_left_out_but_for_the_first_and_the_firs
         f"{'Cats' if page % 2 else 'A Manual'}\nText {page * 'z'}\n{page * 'y'} 1 2\nPage {page} of 8"
         for page in range(1, 9)
     ]
-    kept, removed, _ = without_running_lines(["The Title\nby Ada", *texts, ""])
+    kept, removed, _ = repaired(["The Title\nby Ada", *texts, ""])
     bodies = [f"Text {page * 'z'}\n{page * 'y'} 1 2" for page in range(1, 9)]
     bodies[0], bodies[1] = f"Cats\n{bodies[0]}\nPage 1 of 8", f"A Manual\n{bodies[1]}"
     assert kept == ["The Title\nby Ada", *bodies, ""]
     assert removed == 13
-    assert without_running_lines(["Page 1", "Page 2", "Page 3"])[1] == 0  # pages do not become empty
-    assert without_running_lines(["a\nx", "a\ny"])[:2] == (["a\nx", "a\ny"], 0)
+    assert repaired(["Page 1", "Page 2", "Page 3"])[1] == 0  # pages do not become empty
+    assert repaired(["a\nx", "a\ny"])[:2] == (["a\nx", "a\ny"], 0)
 
 
 def test_first_headers_stay_at_their_edge_in_their_order() -> None:
     texts = [f"A Manual\nPart {page}\nText {page * 'z'}\nAda\nDraft" for page in range(1, 6)]
-    kept, removed, _ = without_running_lines(texts)
+    kept, removed, _ = repaired(texts)
     assert kept == [texts[0], *(f"Text {page * 'z'}" for page in range(2, 6))]
     assert removed == 16
 
 
 def test_numbers_that_are_no_page_numbers_stay() -> None:
     invoices = [f"Invoice {48031 + page}\nA lamp\nTotal due: {1000 + 37 * page}" for page in range(12)]
-    assert without_running_lines(invoices) == (invoices, 0, 0)
+    assert repaired(invoices) == (invoices, 0, 0)
     measured = [f"Table {page // 2}\nText {page * 'z'}\nRate {page % 3}" for page in range(1, 9)]
-    assert without_running_lines(measured)[:2] == (measured, 0)
+    assert repaired(measured)[:2] == (measured, 0)
 
 
 def test_a_number_inside_a_word_is_no_page_number() -> None:
     pages = [f"R{number}\nrequirement {letter}" for number, letter in enumerate("abcdefgh", 1)]
-    assert without_running_lines(pages) == (pages, 0, 0)
+    assert repaired(pages) == (pages, 0, 0)
 
 
 def test_pages_that_hold_the_stamp_of_a_scan_alone_are_counted(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_pages_that_hold_the_stamp_of_a_scan_alone_are_counted(tmp_path: Path) -
 
 def test_words_are_joined_where_a_line_end_hyphenates_them() -> None:
     pages = ["An exam-\nple of long-\nterm use, semi-\nArid", "The long-term plan in re-\nentry; reentry."]
-    assert without_hyphens(pages) == [
+    assert repaired(pages)[0] == [
         "An example of long-term use, semi-Arid",
         "The long-term plan in reentry; reentry.",
     ]
@@ -126,17 +126,46 @@ def test_words_are_joined_where_a_line_end_hyphenates_them() -> None:
         ("pre-\nand post-war", "pre-\nand post-war"),
         ("thous-\nand, a thousand", "thousand, a thousand"),
         ("5 -\n7", "5 -\n7"),
+        ("placebo-\ncontrolled or placebo\u2010controlled", "placebo-controlled or placebo\u2010controlled"),
+        ("mother\u2010in-\nlaw", "mother\u2010in-law"),
     ],
 )
 def test_the_hyphen_of_a_word_stays_where_the_rule_says(broken: str, joined: str) -> None:
-    assert without_hyphens([broken]) == [joined]
+    assert repaired([broken])[0] == [joined]
 
 
 def test_a_word_over_a_page_end_belongs_to_the_page_where_it_begins() -> None:
-    assert without_hyphens(["It is un-", "known, and\nso on", ""]) == ["It is unknown,", "and\nso on", ""]
-    assert without_hyphens(["un-", "known", "end"]) == ["unknown", "", "end"]
+    assert repaired(["It is un-", "known, and\nso on", ""])[0] == ["It is unknown,", "and\nso on", ""]
+    assert repaired(["un-", "known", "end"])[0] == ["unknown", "", "end"]
     for pages in (["See COVID-", "19"], ["un-", "Known"], ["un-", "", "known"], ["It is -", "known"]):
-        assert without_hyphens(pages) == pages
+        assert repaired(pages)[0] == pages
+
+
+@pytest.mark.parametrize("number", ["345", "- 345 -", "iv", "XII", "[17]"])
+def test_a_number_below_or_above_a_page_interrupts_no_word(number: str) -> None:
+    assert repaired([f"It is un-\n{number}", "known, and\nso on"])[0] == [f"It is unknown,\n{number}", "and\nso on"]
+    assert repaired(["It is un-", f"{number}\nknown, and\nso on"])[0] == ["It is unknown,", f"{number}\nand\nso on"]
+
+
+def test_a_header_or_footer_that_stays_interrupts_no_word() -> None:
+    sites = ["A Manual\nIt is un-\nwww.ada.org", "A Manual\nknown, and\nwww.ada.org"]
+    assert repaired(sites) == (["A Manual\nIt is unknown,\nwww.ada.org", "A Manual\nand\nwww.ada.org"], 0, 0)
+    ends = ["abc-\npage 1", "d efg-\npage 2", "h ijk-\npage 3", "l mno\npage 4"]
+    assert repaired(ends) == (["abcd\npage 1", "efgh", "ijkl", "mno"], 3, 0)
+    below = "This docu-\nment is for Ada."
+    whole = [f"{page}\nThis document is for Ada." for page in ("A document", "ends here.")]
+    assert repaired([f"A document\n{below}", f"ends here.\n{below}"])[0] == whole
+    twice = ["ends, un-\nknown, and is un-", "known, and\nends", "ends, un-\nknown"]
+    assert repaired(twice)[0] == ["ends, unknown, and is unknown,", "and\nends", "ends, unknown"]
+    assert repaired(["See COVID-\n19", "known"])[0] == ["See COVID-19", "known"]
+    assert repaired(["See carbon-\n14 dating", "known"])[0] == ["See carbon-14 dating", "known"]
+
+
+def test_footnotes_interrupt_no_word_that_is_known() -> None:
+    for note in ("1 See Ada, un-\nless", "1See Ada", "12. See Ada"):
+        pages = [f"The unknown is un-\n{note}\n7", "known, and", "so on"]
+        assert repaired(pages)[0] == [f"The unknown is unknown,\n{note}\n7".replace("un-\nl", "unl"), "and", "so on"]
+    assert repaired(["See Covid-\n19 Trials", "known, and"])[0] == ["See Covid-19 Trials", "known, and"]
 
 
 def test_the_hyphens_of_a_pdf_at_line_ends_follow_the_rule(tmp_path: Path) -> None:
@@ -208,6 +237,15 @@ def test_a_scan_with_a_note_is_still_a_scan(tmp_path: Path) -> None:
         parsed(path)
 
 
+def test_lines_with_blanks_between_their_letters_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(
+        pdf_bytes([["Q U A R T E R L Y r e p o r t 4 0", "A B C", "1 2 3 4 5 6 7", "I am a cat in a hat"]])
+    )
+    assert [count for note, count in parsed(path).notes.items() if "R E P O R T" in note] == [1]
+
+
 @pytest.mark.parametrize("title", ["untitled", "Untitled"])
 def test_the_default_title_of_pdf_writers_is_no_title(title: str, tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
@@ -222,6 +260,9 @@ def test_the_text_of_a_pdf_page_has_composed_letters_and_hyphens_for_the_marks_o
         ("exam\ufffe\r\nple", "exam-\nple"),
         ("10\xad \r\n20", "10-\n20"),
         ("un\xad", "un-"),
+        ("exam\u2010\r\nple un\u2011", "exam-\nple un-"),
+        ("well\u2010known e\u2011mail", "well\u2010known e\u2011mail"),
+        ("COVID\xad19, pre\xad and", "COVID-19, pre- and"),
         ("\ufffe Cats\x01\ufffe", "Cats"),
     ]:
         assert cleaned(marked) == text

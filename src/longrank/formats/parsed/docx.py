@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 _BODY, _STYLES = "word/document.xml", "word/styles.xml"
-_BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _TWINS = frozenset({"del", "moveFrom", "Fallback"})  # deleted or moved text, and text boxes a second time
 _SKIPPED = _TWINS | {"instrText", "pPr", "rPr"}  # field codes and properties
 _HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 _NOTES = ("footnotes", "endnotes")
-_OUTLINE = tuple("012345678")  # 9 is text
+_OUTLINE = {**{str(level): level + 1 for level in range(9)}, "9": 0}  # 9 is text
 _MOST_BASES = 20  # a style that is based on itself is damaged
 _ASIDE = ("comments", "header", "footer")
 
@@ -43,29 +43,34 @@ def read_docx(path: str) -> Iterator[Parsed]:
     """
     with opened(path) as container:
         writer = TextWriter()
-        body = related(relations(container, ""), "officeDocument", _BODY)
+        whole = relations(container, "")
+        body = related(whole, "officeDocument", _BODY)
         others = relations(container, body)
         levels = _levels(container, related(others, "styles", _STYLES))
         notes = (related(others, kind, f"word/{kind}.xml") for kind in _NOTES)
         for name in (body, *(name for name in notes if name in container)):
             for paragraph in _paragraphs(container.xml(name)):
-                writer.add(_text(paragraph), _level(paragraph) or levels.get(_style(paragraph), 0))
+                level = _level(paragraph)
+                writer.add(_text(paragraph), levels.get(_style(paragraph), 0) if level is None else level)
         aside: dict[str, int] = {}  # headers of first, even and odd pages are often the same
         for part in dict.fromkeys(relation.part for kind in _ASIDE for relation in others if relation.kind == kind):
             for root in container.beside(part):
                 for paragraph in _paragraphs(root):
-                    aside.setdefault(_text(paragraph), _level(paragraph))
+                    aside.setdefault(_text(paragraph), _level(paragraph) or 0)
         for text, level in aside.items():
             writer.add(text, level)
         for text in drawn_texts(container, others):
             writer.add(text)
         inserted = sum(relation.kind == "aFChunk" for relation in others)
         left_out = {"files inserted into a document (altChunk), left out": inserted}
-        yield office_document(container, writer, CORE, left_out)
+        yield office_document(container, writer, related(whole, "core-properties", CORE), left_out)
 
 
 def _levels(container: Container, styles: str) -> dict[str, int]:
-    """Return the heading level of each style that is a heading; names of styles are in English in every language."""
+    """Return the heading level of each style that names or inherits a level; 0: it is explicitly text.
+
+    Names of styles are in English in every language.
+    """
     if styles not in container:
         return {}
     levels: dict[str, int] = {}
@@ -77,7 +82,7 @@ def _levels(container: Container, styles: str) -> dict[str, int]:
             levels[key] = int(match[1])
         elif name.lower() == "title":
             levels[key] = 1
-        elif level := _level(style):
+        elif (level := _level(style)) is not None:
             levels[key] = level
         else:
             bases[key] = next((attribute(child, "val") for child in style if local(child) == "basedOn"), "")
@@ -90,11 +95,11 @@ def _levels(container: Container, styles: str) -> dict[str, int]:
     return levels
 
 
-def _level(element: Element) -> int:
-    """Return the outline level of a paragraph or a style, from 1 to 9; 0 if it has none."""
+def _level(element: Element) -> int | None:
+    """Return the outline level of a paragraph or a style, from 1 to 9; 0 if it is explicitly text; None if unsaid."""
     properties = (child for part in element if local(part) == "pPr" for child in part)
     value = next((attribute(child, "val") for child in properties if local(child) == "outlineLvl"), "")
-    return int(value) + 1 if value in _OUTLINE else 0
+    return _OUTLINE.get(value)
 
 
 def _paragraphs(root: Element) -> Iterator[Element]:

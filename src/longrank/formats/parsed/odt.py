@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
@@ -29,10 +29,17 @@ def read_odt(path: str) -> Iterator[Parsed]:
         if _is_encrypted(container):
             raise Unreadable("is encrypted: it needs a password")
         writer = TextWriter()
-        body = next((e for e in container.xml("content.xml").iter() if local(e) == "body"), None)
+        content = container.xml("content.xml")
+        styles = container.beside("styles.xml") if "styles.xml" in container else []
+        titles = _title_styles([*styles, content])
+        body = next((e for e in content.iter() if local(e) == "body"), None)
         for level, paragraph in _paragraphs(body):
-            writer.add(_text(paragraph), level)
-        for text in dict.fromkeys(_headers(container)):  # those of first, left and right pages are often the same
+            level = level or int(attribute(paragraph, "style-name") in titles)  # noqa: PLW2901
+            aside: list[Element] = []
+            writer.add(_text(paragraph, aside if level else None), level)
+            for block in aside:
+                writer.add(_text(block))
+        for text in dict.fromkeys(_headers(styles)):  # those of first, left and right pages are often the same
             writer.add(text)
         names = [] if body is None else [local(element) for element in body.iter()]
         left_out = {f"{kind} of OpenDocument texts, left out": names.count(name) for name, kind in _LEFT_OUT.items()}
@@ -57,19 +64,37 @@ def _paragraphs(body: Element | None) -> Iterator[tuple[int, Element]]:
             stack.extend(reversed(element))
 
 
-def _headers(container: Container) -> Iterator[str]:
+def _title_styles(roots: Sequence[Element]) -> set[str]:
+    """Return the style ``Title`` and those that derive from it; its name is in English in every language."""
+    bases = {
+        attribute(style, "name"): attribute(style, "parent-style-name")
+        for root in roots
+        for style in root.iter()
+        if local(style) == "style" and attribute(style, "family") == "paragraph"
+    }
+    titles, found = set(), {"Title"}
+    while found:
+        titles |= found
+        found = {name for name, base in bases.items() if base in found} - titles
+    return titles
+
+
+def _headers(styles: Sequence[Element]) -> Iterator[str]:
     """Yield the paragraphs of the headers and footers of pages."""
-    for root in container.beside("styles.xml") if "styles.xml" in container else ():
+    for root in styles:
         for element in root.iter():
             if local(element).startswith(("header", "footer")) and not local(element).endswith("-style"):
                 yield from (_text(paragraph) for _, paragraph in _paragraphs(element))
 
 
-def _text(paragraph: Element) -> str:
-    """Return the text of a paragraph: `text` before the children, `tail` after each of them."""
+def _text(paragraph: Element, aside: list[Element] | None = None) -> str:
+    """Return the text of a paragraph: `text` before the children, `tail` after each of them.
+
+    Texts by themselves inside it are lines; if there is a list `aside`, they are put there.
+    """
     parts: list[str] = [paragraph.text or ""]
     stack: list[Element | str | None] = []  # None: a line end, if the text before has none
-    _push(stack, paragraph)
+    _push(stack, paragraph, aside)
     while stack:
         item = stack.pop()
         if item is None:
@@ -78,15 +103,21 @@ def _text(paragraph: Element) -> str:
             parts.append(item)
         elif (name := local(item)) not in _SKIPPED:
             parts += filter(None, [_blank(item, name), item.text])
-            _push(stack, item)
+            _push(stack, item, aside)
     return "".join(parts)
 
 
-def _push(stack: list[Element | str | None], element: Element) -> None:
-    for child in reversed(element):
-        if child.tail:
-            stack.append(child.tail)
-        stack += [None, child, None] if _is_block(child) else [child]
+def _push(stack: list[Element | str | None], element: Element, aside: list[Element] | None) -> None:
+    items: list[Element | str | None] = []
+    for child in element:
+        if not _is_block(child):
+            items.append(child)
+        elif aside is None:
+            items += [None, child, None]
+        else:
+            aside.append(child)
+        items += [child.tail] if child.tail else []
+    stack.extend(reversed(items))
 
 
 def _is_block(element: Element) -> bool:

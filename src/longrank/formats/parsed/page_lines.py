@@ -9,50 +9,106 @@
   (``e-mail``, ``mother-in-law``). A word of letters that the document has elsewhere, in one of the two spellings alone,
   gets that spelling.
 - A word that is hyphenated at the end of a page is joined if the next page begins with a lower-case letter. It belongs
-  to the page where it begins.
+  to the page where it begins. Lines at the edges of the two pages interrupt no word: a header or footer that stays, a
+  line that one near page has at the same edge, and a bare number, also in Roman numerals. Nor do footnotes interrupt a
+  word that the document has elsewhere.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 _NEAR = 4  # pages before and after
 _OTHERS = 2  # of these pages have the line, too
 _EDGE_LINES = 2
 _LONGEST = 200  # characters of a header
+_FEWEST_SPACED, _SPACED_SHARE = 6, 0.8  # words of a line whose letters stand apart, and single letters among them
 _NUMBER = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
+_BARE = re.compile(  # 12, - 12 -, xiv
+    r"[-–—\[(|\s]*(?:\d+|(?=[ivxl])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))[-–—\])|\s]*", re.IGNORECASE
+)
 _WORD = re.compile(r"[^\W_]+")
-_COMPOUND = re.compile(r"(?<![^\W_])([^\W_]+)-(?=([^\W_]+))")
+_HYPHENS = ("-", "\u2010", "\u2011")
+_COMPOUND = re.compile("(?<![^\\W_])([^\\W_]+)[-\u2010\u2011](?=([^\\W_]+))")
 _LINE_END = re.compile(r"(?<![^\W_])([^\W_]+)-\n(?=([^\W_]+))")
 _PAGE_END = re.compile(r"(?<![^\W_])([^\W_]+)-\Z")
+_FOOTNOTE = re.compile(r"(?<![^\W_])([^\W_]{2,})-\n(?=\d{1,3}\.?\s?[^\W\d_])")  # 1 See, 1. See, 1See
 _PAGE_START = re.compile(r"([^\W_]+)\S*")
 _SUSPENDING = ("and", "or", "und", "oder")  # pre- and post-war, Ein- und Ausgang
 
 
-def without_running_lines(pages: Sequence[str]) -> tuple[list[str], int, int]:
-    """Leave out running headers and footers.
+class _Cut(NamedTuple):
+    """A line cut from the top (edge 0) or from the bottom (edge -1) of a page."""
+
+    page: int
+    edge: int
+    key: str
+    line: str
+
+
+def repaired(pages: Sequence[str]) -> tuple[list[str], int, int]:
+    """Leave out running headers and footers, and join the words that a line end or a page end hyphenates.
 
     Returns:
-        The pages, the number of lines left out, and the number of pages whose whole text is repeated so.
+        The pages, the number of lines left out, and the number of pages whose whole text is repeated.
     """
-    lines = [page.split("\n") if page else [] for page in pages]
-    removed = []
-    for edge in (0, -1):
-        chosen = list(range(len(lines)))  # pages whose outer lines have all been left out
-        for _ in range(_EDGE_LINES):
-            keys = _edge_keys(lines, edge)
-            found = {number: _repeated(keys, number) for number in chosen if len(lines[number]) > 1}
-            chosen = [number for number, key in found.items() if key]
-            removed += [(number, edge, found[number], lines[number].pop(edge)) for number in chosen]
     wholes = [_keys(page, number, len(pages)) for number, page in enumerate(pages)]
-    n_stamps = sum(bool(_repeated(wholes, number)) for number in range(len(pages)))
-    n_kept = _put_back_first(removed, lines)
-    return ["\n".join(page).strip() for page in lines], len(removed) - n_kept, n_stamps
+    n_stamps = sum(bool(_repeated(wholes, number, _OTHERS)) for number in range(len(pages)))
+    lines = [page.split("\n") if page else [] for page in pages]
+    running = _cut(lines, _OTHERS)
+    first: dict[str, _Cut] = {}
+    for cut in sorted(running, key=lambda cut: cut.page):
+        first.setdefault(cut.key, cut)
+    heads: list[list[str]] = [[] for _ in pages]
+    feet: list[list[str]] = [[] for _ in pages]
+    for cut in (*first.values(), *_cut(lines, 1, beside=True)):
+        if cut.edge == 0:
+            heads[cut.page].append(cut.line)
+        else:
+            feet[cut.page].insert(0, cut.line)
+    parts = [["\n".join(part).strip() for part in page] for page in zip(heads, lines, feet, strict=True)]
+    _join_words(parts)
+    return ["\n".join(filter(None, page)) for page in parts], len(running) - len(first), n_stamps
 
 
-def _edge_keys(lines: Sequence[Sequence[str]], edge: int) -> list[list[str]]:
-    return [_keys(page[edge], number, len(lines)) if page else [] for number, page in enumerate(lines)]
+def is_spaced_out(line: str) -> bool:
+    """Tell whether a line has blanks between the letters of its words: ``R E P O R T``."""
+    words = line.split()
+    n_letters = sum(len(word) == 1 and word.lower() != word.upper() for word in words)
+    return len(words) >= _FEWEST_SPACED and n_letters >= _SPACED_SHARE * len(words)
+
+
+def _cut(lines: Sequence[list[str]], n_others: int, *, beside: bool = False) -> list[_Cut]:
+    """Cut lines that `n_others` near pages have at the same edge, from the edges inwards.
+
+    `beside`: bare numbers are cut, too, and no line that ends inside a word.
+    """
+    cuts = []
+    for edge in (0, -1):
+        chosen = list(range(len(lines)))  # pages whose outer lines have all been cut
+        for _ in range(_EDGE_LINES):
+            keys = [_keys(page[edge], number, len(lines)) if page else [] for number, page in enumerate(lines)]
+            found = {number: _repeated(keys, number, n_others) for number in chosen if len(lines[number]) > 1}
+            if beside:
+                found = {number: _key_beside(lines[number], edge, key) for number, key in found.items()}
+            chosen = [number for number, key in found.items() if key]
+            cuts += [_Cut(number, edge, found[number], lines[number].pop(edge)) for number in chosen]
+    return cuts
+
+
+def _key_beside(page: Sequence[str], edge: int, key: str) -> str:
+    """Return a key of a line beside the body: its own, or the line if that is a number alone; empty: it has none.
+
+    A number behind ``COVID-`` or ``10-`` completes a word.
+    """
+    line = page[edge]
+    completes = edge == -1 and page[-2].endswith("-") and not page[-2][-2:-1].islower()
+    if _BARE.fullmatch(line) and not completes:
+        return line
+    return "" if _PAGE_END.search(line) else key
 
 
 def _keys(line: str, page: int, n_pages: int) -> list[str]:
@@ -64,33 +120,38 @@ def _keys(line: str, page: int, n_pages: int) -> list[str]:
     return [line, *(f"{line[: n.start()]}\0{int(n[0]) - page}\0{line[n.end() :]}" for n in numbers)]
 
 
-def _repeated(keys: Sequence[Sequence[str]], number: int) -> str:
-    """Return the key of a page that pages near it have, too; empty: they have none."""
+def _repeated(keys: Sequence[Sequence[str]], number: int, n_others: int) -> str:
+    """Return the key of a page that `n_others` pages near it have, too; empty: they have none."""
     near = [*keys[max(0, number - _NEAR) : number], *keys[number + 1 : number + 1 + _NEAR]]
-    return next((key for key in keys[number] if sum(key in others for others in near) >= _OTHERS), "")
+    return next((key for key in keys[number] if sum(key in others for others in near) >= n_others), "")
 
 
-def _put_back_first(removed: Sequence[tuple[int, int, str, str]], lines: Sequence[list[str]]) -> int:
-    """Put the first of equal lines back to its edge, the inner lines first; return the number of these lines."""
-    first: dict[str, tuple[int, int, str]] = {}
-    for number, edge, key, line in sorted(removed, key=lambda row: row[0]):
-        first.setdefault(key, (number, edge, line))
-    for number, edge, line in reversed(first.values()):
-        lines[number].insert(0 if edge == 0 else len(lines[number]), line)
-    return len(first)
-
-
-def without_hyphens(pages: Sequence[str]) -> list[str]:
-    """Return the pages with the words joined that a line end or a page end hyphenates."""
+def _join_words(pages: Sequence[list[str]]) -> None:
+    """Join the words that a line end hyphenates within each part of a page (head, body, foot), or that a body ends."""
     known: set[str] = set()
-    for page in pages:
-        whole = _LINE_END.sub(" ", page).lower()
+    for part in (part for page in pages for part in page):
+        whole = _LINE_END.sub(" ", part).lower()
         known.update(_WORD.findall(whole))
         known.update(f"{before}-{after}" for before, after in _COMPOUND.findall(whole))
-    joined = [_LINE_END.sub(lambda end: _first_half(end, end[2], known) or end[0], page) for page in pages]
-    for number in range(1, len(joined)):
-        _join_over_page_end(joined, number, known)
-    return joined
+    for page, following in zip(pages, [*pages[1:], ["", "", ""]], strict=True):
+        page[1:] = _parted(page[1], page[2], following[1], known)
+    for page in pages:
+        page[:] = [_LINE_END.sub(lambda end: _first_half(end, end[2], known) or end[0], part) for part in page]
+    for page, following in pairwise(pages):
+        page[1], following[1] = _joined_over_page_end(page[1], following[1], known)
+
+
+def _parted(body: str, foot: str, following: str, known: set[str]) -> tuple[str, str]:
+    """Move footnotes that interrupt a known word to the foot, or a foot that completes a known word to the body."""
+    end, rest, start = _PAGE_END.search(body), _PAGE_START.match(foot), _PAGE_START.match(following)
+    second = start[1].lower() if start and start[1][0].islower() else ""
+    over_page = end and second and end[1].lower() + second in known
+    if end and rest and not over_page and (end[1] + rest[1]).lower() in known:
+        return f"{body}\n{foot}", ""
+    for note in _FOOTNOTE.finditer(body) if second else ():
+        if note[1].lower() + second in known:
+            return body[: note.end() - 1], f"{body[note.end() :]}\n{foot}".strip()
+    return body, foot
 
 
 def _first_half(end: re.Match[str], after: str, known: set[str]) -> str:
@@ -103,18 +164,17 @@ def _first_half(end: re.Match[str], after: str, known: set[str]) -> str:
         return f"{before}-"
     if (whole in known) != (hyphenated in known):
         return before if whole in known else f"{before}-"
-    in_compound = end.string[max(0, end.start() - 1)] == "-"
+    in_compound = end.string[max(0, end.start() - 1)] in _HYPHENS
     split = before[-1].islower() and after[0].islower() and len(before) > 1 and not in_compound
     return before if split else f"{before}-"
 
 
-def _join_over_page_end(pages: list[str], number: int, known: set[str]) -> None:
+def _joined_over_page_end(page: str, following: str, known: set[str]) -> tuple[str, str]:
     """Move the second half of a word from the beginning of a page to the page before."""
-    if not pages[number - 1].endswith("-"):
-        return
-    end, start = _PAGE_END.search(pages[number - 1]), _PAGE_START.match(pages[number])
-    if not end or not start or not start[1][0].islower():
-        return
-    if half := _first_half(end, start[1], known):
-        pages[number - 1] = pages[number - 1][: end.start()] + half + start[0]
-        pages[number] = pages[number][start.end() :].lstrip()
+    if not page.endswith("-"):
+        return page, following
+    end, start = _PAGE_END.search(page), _PAGE_START.match(following)
+    half = _first_half(end, start[1], known) if end and start and start[1][0].islower() else ""
+    if not (end and start and half):
+        return page, following
+    return page[: end.start()] + half + start[0], following[start.end() :].lstrip()

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from longrank.formats.parsed import NoText, Parsed, Unreadable
-from longrank.formats.parsed.page_lines import without_hyphens, without_running_lines
+from longrank.formats.parsed.page_lines import is_spaced_out, repaired
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 _HYPHEN = re.compile(  # PDFium writes U+FFFE for a hyphen behind a letter, and leaves the line end out
-    "(?<=[^\\W_])(?:\ufffe[ \t]*(?:\r?\n)?(?=[^\\W_])|[\x02\xad][ \t]*(?:\r?\n|\\Z))"
+    "(?<=[^\\W_])(?:\ufffe[ \t]*(?:\r?\n)?(?=[^\\W_])|[\x02\u2010\u2011][ \t]*(?:\r?\n|\\Z))"
 )
 
 
@@ -68,8 +68,12 @@ def _pages(document: Any, n_pages: int) -> list[tuple[str, str] | None]:
 
 
 def cleaned(text: str) -> str:
-    """Return the text of a page with plain line ends and composed letters (NFC), and without control characters."""
-    text = _CONTROL.sub("", _HYPHEN.sub("-\n", text).replace("\r\n", "\n"))
+    """Return the text of a page with plain line ends and composed letters (NFC), and without control characters.
+
+    A page shows its soft hyphens: some fonts name the glyph of a hyphen so.
+    """
+    text = _HYPHEN.sub("-\n", text.replace("\xad", "-"))
+    text = _CONTROL.sub("", text.replace("\r\n", "\n"))
     lines = unicodedata.normalize("NFC", text).split("\n")
     return "\n".join(line.rstrip(" \t") for line in lines).strip()
 
@@ -77,8 +81,8 @@ def cleaned(text: str) -> str:
 def _parsed(pages: list[tuple[str, str] | None], unread_form: bool, metadata: dict[str, str]) -> Parsed:
     n_failed = pages.count(None)
     layers = [page[0] if page else "" for page in pages]
-    texts, n_running, n_stamps = without_running_lines(layers)
-    texts = without_hyphens(texts)
+    texts, n_running, n_stamps = repaired(layers)
+    n_spaced = sum(map(is_spaced_out, "\n".join(texts).split("\n")))
     starts, length = [], 0
     for number, page in enumerate(pages):
         if page and page[1]:
@@ -92,6 +96,7 @@ def _parsed(pages: list[tuple[str, str] | None], unread_form: bool, metadata: di
         "PDF pages without a text layer (--ocr reads only files without any text layer)": layers.count("") - n_failed,
         "PDF pages whose whole text is repeated on other pages, such as the stamp of a scan": n_stamps,
         "running headers and footers of PDF pages left out": n_running,
+        "lines of PDF pages with blanks between the letters (R E P O R T), whose words are not found": n_spaced,
         "PDF files whose form values are not read (XFA)": int(unread_form),
     }
     return parsed

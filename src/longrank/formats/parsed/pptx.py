@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
@@ -10,6 +10,7 @@ from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import (
     CORE,
     attribute,
+    drawn_paragraph,
     drawn_texts,
     local,
     office_document,
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 _SHOW = "ppt/presentation.xml"
 _TWINS = ("Fallback",)  # shapes a second time, for older programs
 _TITLES = ("title", "ctrTitle")
-_REPEATED = ("sldNum", "dt", "ftr", "hdr", "sldImg")  # the same on every slide
+_SKIPPED = ("sldNum", "sldImg")
+_REPEATED = ("dt", "ftr", "hdr")  # mostly the same on every slide
+_CHANGING = ("slidenum", "datetime")  # fields: the number of the slide, and the day on which it is shown
 
 
 def read_pptx(path: str) -> Iterator[Parsed]:
@@ -36,12 +39,14 @@ def read_pptx(path: str) -> Iterator[Parsed]:
     """
     with opened(path) as container:
         writer = TextWriter()
-        show = related(relations(container, ""), "officeDocument", _SHOW)
+        whole = relations(container, "")
+        show = related(whole, "officeDocument", _SHOW)
         slides = {relation.key: relation.part for relation in relations(container, show)}
+        footers: set[str] = set()
         for slide in _slides(container.xml(show)):
             name = slides.get(_relation(slide), "")
             writer.page()
-            _add_shapes(container.xml(name), writer)
+            _add_shapes(container.xml(name), writer, footers)
             others = relations(container, name)
             for text in drawn_texts(container, others):
                 writer.add(text)
@@ -50,8 +55,8 @@ def read_pptx(path: str) -> Iterator[Parsed]:
                     for root in container.beside(other.part):
                         _add_comments(root, writer)
                 if other.kind == "notesSlide" or "/notesSlides/" in other.part:
-                    _add_shapes(container.xml(other.part), writer)
-        yield office_document(container, writer, CORE, {})
+                    _add_shapes(container.xml(other.part), writer, footers)
+        yield office_document(container, writer, related(whole, "core-properties", CORE), {})
 
 
 def _slides(show: Element) -> Iterator[Element]:
@@ -65,13 +70,25 @@ def _relation(slide: Element) -> str:
     return next((value for key, value in slide.attrib.items() if key.endswith("}id")), "")
 
 
-def _add_shapes(root: Element, writer: TextWriter) -> None:
+def _add_shapes(root: Element, writer: TextWriter, footers: set[str]) -> None:
+    """Add the texts of shapes; those of headers, footers and fixed dates if they are not among `footers` so far."""
     for shape in (element for element in walk(root, _TWINS) if local(element) in ("sp", "graphicFrame")):
         kind = next((attribute(e, "type") for e in walk(shape, _TWINS) if local(e) == "ph"), "")
+        paragraphs = [element for element in walk(shape, _TWINS) if local(element) == "p"]
         if kind in _REPEATED:
-            continue
-        lines = (_line(paragraph) for paragraph in walk(shape, _TWINS) if local(paragraph) == "p")
-        writer.add("\n".join(filter(None, lines)), 1 if kind in _TITLES else 0)
+            text = _in_lines([run for run in paragraph if not _is_changing(run)] for paragraph in paragraphs)
+            writer.add("" if text in footers else text)
+            footers.add(text)
+        elif kind not in _SKIPPED:
+            writer.add(_in_lines(paragraphs), 1 if kind in _TITLES else 0)
+
+
+def _in_lines(paragraphs: Iterable[Iterable[Element]]) -> str:
+    return "\n".join(filter(None, map(drawn_paragraph, paragraphs)))
+
+
+def _is_changing(run: Element) -> bool:
+    return local(run) == "fld" and attribute(run, "type").startswith(_CHANGING)
 
 
 def _add_comments(root: Element, writer: TextWriter) -> None:
@@ -80,9 +97,4 @@ def _add_comments(root: Element, writer: TextWriter) -> None:
         if local(element) == "text":
             writer.add(element.text or "")
         elif local(element) == "p":
-            writer.add(_line(element))
-
-
-def _line(paragraph: Element) -> str:
-    parts = (e.text or "" if local(e) == "t" else "\n" if local(e) == "br" else "" for e in paragraph.iter())
-    return "".join(parts).strip()
+            writer.add(drawn_paragraph(element))

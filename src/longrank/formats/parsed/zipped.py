@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 CORE = "docProps/core.xml"
-"""Part of DOCX and PPTX with title, author and language."""
+"""Usual name of the part of DOCX and PPTX with title, author and language."""
 
 _MOST_BYTES = 256 << 20  # unpacked, of all parts together
 _MOST_PARTS = 20_000
@@ -191,6 +191,13 @@ def office_document(container: Container, writer: TextWriter, name: str, left_ou
     return parsed
 
 
+def drawn_paragraph(runs: Iterable[Element]) -> str:
+    """Return the text of a paragraph of DrawingML, or of some of its runs, in lines."""
+    elements = (element for run in runs for element in run.iter())
+    parts = (e.text or "" if local(e) == "t" else "\n" if local(e) == "br" else "" for e in elements)
+    return "".join(parts).strip()
+
+
 def drawn_texts(container: Container, found: Sequence[Relation]) -> Iterator[str]:
     """Yield the texts of diagrams (SmartArt) and charts among relations, a line for each text of a drawing.
 
@@ -200,7 +207,7 @@ def drawn_texts(container: Container, found: Sequence[Relation]) -> Iterator[str
         lines: dict[str, None] = {}
         for element in (e for root in container.beside(part) for e in walk(root, ("numRef", "numLit"))):
             if local(element) == "p":
-                lines["".join(e.text or "" for e in element.iter() if local(e) == "t").strip()] = None
+                lines[drawn_paragraph(element)] = None
             elif local(element) == "v" and not (element.text or "").strip().replace(".", "", 1).isdigit():
                 lines[(element.text or "").strip()] = None
         yield "\n".join(filter(None, lines))
