@@ -14,6 +14,7 @@ from longrank.formats.parsed.encodings import codec_of, is_iso_2022_jp
 from longrank.formats.parsed.language_codes import language_fields
 from longrank.formats.records import CorpusOptions, Record, SourceFile
 from longrank.formats.whole_files import decoded, iso_2022_jp_text, read_whole, without_nul
+from longrank.formats.xhtml import as_html, is_xml
 from longrank.types import Notes
 from longrank.types.pages import HEADINGS, SOURCE
 
@@ -28,7 +29,8 @@ def read_html(file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterato
     raw = read_whole(file.path, options.text.limits)
     resiliparse()
     markup = without_nul(_decoded(raw, file, notes, options), file.path)
-    page = read_page(markup, str(file.path), notes, navigation=False)
+    xml = file.path.name.lower().removesuffix(".gz").endswith(".xhtml") or is_xml(markup)
+    page = read_page(as_html(markup) if xml else markup, str(file.path), notes, navigation=False)
     values = {"title": page.title, "text": page.text, SOURCE: file.source, **_language(markup)}
     yield Record(file.name, values | ({HEADINGS: page.headings} if page.headings else {}), None)
 
