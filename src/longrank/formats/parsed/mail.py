@@ -15,7 +15,7 @@ from pathlib import Path
 from quopri import decodestring
 
 from longrank.formats.parsed import Parsed, Unreadable
-from longrank.formats.parsed.encodings import codec_of, decoded
+from longrank.formats.parsed.encodings import REPLACED, Decoded, codec_of, declared, decoded
 from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 
@@ -98,20 +98,20 @@ def _message(raw: bytes) -> Parsed:
 
 
 def _parsed(message: EmailMessage) -> Parsed:
-    writer, fits = TextWriter(), True
-    read, unread = _texts(message)
-    for part in read:
-        text, fit = _content(part)
-        fits = fits and fit
+    writer = TextWriter()
+    parts, unread = _texts(message)
+    contents = [_content(part) for part in parts]
+    for part, content in zip(parts, contents, strict=True):
         if part.get_content_subtype() == "html":
-            add_html(text, writer)
+            add_html(content.text, writer)
         else:
-            writer.add(text)
+            writer.add(content.text)
     values = {name: _header(message, header) for header, name in _VALUES.items()}
     parsed = writer.parsed(_header(message, "subject"), {name: value for name, value in values.items() if value})
     parsed.notes = {"mail attachments that are not read": unread}
-    if not fits:
+    if not all(content.fits for content in contents):
         parsed.notes["mail texts whose bytes do not fit their encoding"] = 1
+        parsed.notes[REPLACED] = sum(content.n_replaced for content in contents)
     return parsed
 
 
@@ -156,7 +156,7 @@ def _n_letters(part: EmailMessage) -> int:
 
 
 def _worded(part: EmailMessage) -> str:
-    text, _ = _content(part)
+    text = _content(part).text
     if part.get_content_subtype() != "html":
         return text
     writer = TextWriter()
@@ -183,12 +183,12 @@ def _as_utf_8(word: re.Match[str]) -> str:
         raw = b64decode(letters + "=" * (-len(letters) % 4)) if kind in "Bb" else decodestring(letters, header=True)
     except ValueError:
         return word[0]
-    text, fits = decoded(raw, _encodings(label.lower()))
-    return f"=?utf-8?b?{b64encode(text.encode()).decode()}?=" if fits else word[0]
+    read = decoded(raw, _encodings(label.lower()))
+    return f"=?utf-8?b?{b64encode(read.text.encode()).decode()}?=" if read.fits else word[0]
 
 
-def _content(part: EmailMessage) -> tuple[str, bool]:
-    """Return the text of a part, and True if its bytes fit its charset or UTF-8, which many programs send as ASCII."""
+def _content(part: EmailMessage) -> Decoded:
+    """Return the text of a part; it fits if it is complete, in its charset or in UTF-8, which many send as ASCII."""
     payload = part.get_payload(decode=True)
     raw = payload if isinstance(payload, bytes) else b""
     if any(isinstance(defect, InvalidBase64LengthDefect) for defect in part.defects):  # cut off: `raw` is not decoded
@@ -196,8 +196,9 @@ def _content(part: EmailMessage) -> tuple[str, bool]:
         raw = b64decode(letters[: len(letters) // 4 * 4])
     whole = not any(isinstance(defect, _DAMAGE) for defect in part.defects)
     charset = part.get_content_charset("utf-8")
-    text, fits = decoded(raw, _encodings(charset))
-    return text.replace("\r\n", "\n").replace("\x00", ""), fits and whole
+    in_page = declared(raw) if part.get_content_subtype() == "html" else ()
+    read = decoded(raw, (*_encodings(charset), *in_page))
+    return read._replace(text=read.text.replace("\r\n", "\n").replace("\x00", ""), fits=read.fits and whole)
 
 
 def _encodings(charset: str) -> tuple[str, ...]:
