@@ -120,13 +120,13 @@ def test_markdown_is_read_without_its_markup() -> None:
 
 
 def test_front_matter_is_yaml_pairs_or_toml_and_a_line_is_no_front_matter() -> None:
-    assert split_front_matter('+++\ntitle = "Cats"\nn = 3\n+++\nx') == ({"title": "Cats", "n": "3"}, "x")
-    assert split_front_matter("---\n\ntext\n---\nmore") == ({}, "---\n\ntext\n---\nmore")
+    assert split_front_matter('+++\ntitle = "Cats"\nn = 3\n+++\nx') == ({"title": "Cats", "n": "3"}, "x", 0)
+    assert split_front_matter("---\n\ntext\n---\nmore") == ({}, "---\n\ntext\n---\nmore", 0)
     for rule in ("---\nCats purr.\nNote: this\n---\nmore", "---\n\nNote: this\n---\nmore"):
-        assert split_front_matter(rule) == ({}, rule)
+        assert split_front_matter(rule) == ({}, rule, 0)
     block = '---\ntitle: x\n# c\ntags:\n- a\nlong: >\n  folded\n"my key": 3\n---\nbody'
-    assert split_front_matter(block) == ({"title": "x"}, "body")
-    assert split_front_matter("---\nTitle: x") == ({}, "---\nTitle: x")
+    assert split_front_matter(block) == ({"title": "x", "long": "folded"}, "body", 1)
+    assert split_front_matter("---\nTitle: x") == ({}, "---\nTitle: x", 0)
 
 
 RST = """====
@@ -416,8 +416,40 @@ def test_headers_and_footers_of_an_opendocument_text_come_once_at_its_end(tmp_pa
     assert list(document.notes.values()) == [0, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("lines", "value"),
+    [
+        ("plain words that go\n  on: here # a comment\n\n  and there", "plain words that go on: here\nand there"),
+        ("'It''s # no\n  comment' # one", "It's # no comment"),
+        ('"Caf\\xE9 \\u201Cab\\u201D \\U0001F600 \\"q\\" \\\\ a\\n\\\n  \\ b\n  c"', 'Café “ab” 😀 "q" \\ a\n b c'),
+        ("\n  # comment\n  on the next line", "on the next line"),
+        (">-\n  folded\n  words\n\n  # text", "folded words\n# text"),
+        ("|2\n    two\n  words", "two\nwords"),
+        ("C# basics # intro", "C# basics"),
+        ("# nothing", None),
+        ('"Cats" and dogs', '"Cats" and dogs'),
+        ("\n  first: a", None),
+        ("\n\n- a\n- b: c\n  d: e", None),
+    ],
+)
+def test_values_of_front_matter_have_all_forms_of_scalars(lines: str, value: str | None) -> None:
+    values, text, n_left_out = split_front_matter(f"---\nfirst: 1\nkey: {lines}\nlast: 2\n---\nbody")
+    assert values == {"first": "1", **({"key": value} if value else {}), "last": "2"}
+    assert text == "body"
+    assert n_left_out == (value is None and not lines.startswith("#"))
+
+
+@pytest.mark.parametrize(
+    "block", ["---\ntags: [a, b]\n---\n", "---\ntags:\n  - a\nempty:\n---\n", '+++\ntags = ["a"]\n+++\n']
+)
+def test_front_matter_of_lists_alone_is_no_text(block: str) -> None:
+    assert split_front_matter(f"{block}body") == ({}, "body", 1)
+    for rule in ("---\n- a\n- b\n---\n", "---\n# Cats: dogs\n---\n", "---\nAs follows here:\n---\n", "+++\n+++\n"):
+        assert split_front_matter(f"{rule}body") == ({}, f"{rule}body", 0)
+
+
 def test_values_of_front_matter_that_are_left_out_are_counted() -> None:
-    block = "---\ntitle: x\ntags: [a, b]\nlong: >\n  folded\nmore:\n- a\n---\nbody"
+    block = "---\ntitle: x\ntags: [a, b]\nlong: &name\n  folded\nmore:\n- a\n---\nbody"
     assert list(next(read_markdown(block)).notes.values()) == [3]
     assert list(next(read_markdown("---\ntitle: x\nempty:\n---\nbody")).notes.values()) == [0]
     assert list(next(read_markdown('+++\ntitle = "x"\ntags = ["a"]\n+++\nbody')).notes.values()) == [1]
