@@ -335,6 +335,29 @@ def test_mail_is_read_by_the_label_as_browsers_read_it(label: str, codec: str, t
     assert not any("fit" in kind for kind in message.notes)
 
 
+@pytest.mark.parametrize(
+    ("charset", "codec", "n_unfit"),
+    [("utf-8", "utf-8", 0), ("iso-8859-2", "utf-8", 0), ("iso-8859-2", "cp1250", 0), ("utf-8", "cp1250", 1)],
+)
+def test_headers_of_bare_bytes_are_read_in_the_charset_of_the_texts(
+    charset: str, codec: str, n_unfit: int, tmp_path: Path
+) -> None:
+    words = ("Žlu\u0165 k\u016f\u0148", "J\xfcrgen") if not n_unfit else ("\u201eGr\xf6\xdfe\u201d", "J\xfcrgen")
+    head = f"Subject: {words[0]}\nFrom: {words[1]} <a@b>\nTo: =?utf-8?Q?Gr=C3=B6=C3=9Fe?= <c@d>\n".encode(codec)
+    path = tmp_path / "m.eml"
+    path.write_bytes(head + b"Content-Type: text/plain; charset=" + charset.encode() + b"\n\nbody")
+    message = parsed(path, "eml")
+    assert (message.title, message.values["author"]) == (words[0], f"{words[1]} <a@b>")
+    assert message.values["to"] == "Größe <c@d>"
+    assert message.notes.get("mail headers whose bytes do not fit their encoding", 0) == n_unfit
+
+
+def test_an_encoded_word_may_hold_blanks_and_bare_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "m.eml"
+    path.write_bytes("Subject: =?utf-8?Q?Größe der Welt?= \xe9\n\nbody".encode())
+    assert parsed(path, "eml").title == "Größe der Welt é"
+
+
 def test_mail_in_iso_2022_jp_has_letters_of_windows(tmp_path: Path) -> None:
     path = tmp_path / "m.eml"
     path.write_bytes(b"Subject: x\nContent-Type: text/plain; charset=iso-2022-jp\n\n\x1b$BF|K\\8l-!\x1b(B abc")

@@ -26,7 +26,7 @@ _HEADER = re.compile(rb"[!-9;-~]+:|>From ")
 _WORD = re.compile(r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([BbQq])\?([^?\s]*)\?=")  # RFC 2047
 _LINK = re.compile(r"https?://\S+")
 _STUB = 3  # an alternative with so many times the letters of the plain text is the message
-_VALUES = {"from": "author", "to": "to", "date": "date"}
+_VALUES = {"subject": "title", "from": "author", "to": "to", "date": "date"}
 
 
 def read_eml(path: str) -> Iterator[Parsed]:
@@ -106,12 +106,15 @@ def _parsed(message: EmailMessage) -> Parsed:
             add_html(content.text, writer)
         else:
             writer.add(content.text)
-    values = {name: _header(message, header) for header, name in _VALUES.items()}
-    parsed = writer.parsed(_header(message, "subject"), {name: value for name, value in values.items() if value})
+    expected = ("utf-8", *_charsets(message))
+    headers = {name: _header(message, header, expected) for header, name in _VALUES.items()}
+    values = {name: header.text for name, header in headers.items() if header.text}
+    parsed = writer.parsed(values.pop("title", ""), values)
     parsed.notes = {"mail attachments that are not read": unread}
-    if not all(content.fits for content in contents):
-        parsed.notes["mail texts whose bytes do not fit their encoding"] = 1
-        parsed.notes[REPLACED] = sum(content.n_replaced for content in contents)
+    for read, kind in ((contents, "texts"), (headers.values(), "headers")):
+        if not all(each.fits for each in read):
+            parsed.notes[f"mail {kind} whose bytes do not fit their encoding"] = 1
+            parsed.notes[REPLACED] = parsed.notes.get(REPLACED, 0) + sum(each.n_replaced for each in read)
     return parsed
 
 
@@ -164,16 +167,24 @@ def _worded(part: EmailMessage) -> str:
     return writer.parsed().text
 
 
-def _header(message: EmailMessage, name: str) -> str:
-    """Return a header; its encoded words are read by the labels that mail programs write."""
+def _charsets(message: EmailMessage) -> Iterator[str]:
+    """Yield the encodings of the texts of a message: its headers often have the same."""
+    for part in message.walk():
+        if part.get_content_maintype() == "text" and (charset := part.get_content_charset()):
+            yield from _encodings(charset)
+
+
+def _header(message: EmailMessage, name: str, expected: tuple[str, ...]) -> Decoded:
+    """Return a header; its encoded words are read by the labels that mail programs write, bare bytes as `expected`."""
     folded = next((str(value) for key, value in message.raw_items() if key.lower() == name), "")
     raw = "".join(folded.splitlines())  # as the email library does before it parses a header
+    read = decoded(raw.encode("utf-8", "surrogateescape"), expected)
+    escaped = read.text.encode().decode("ascii", "surrogateescape")  # which the library reads as UTF-8
     try:
-        words = _WORD.search(raw)
-        text = str(policy.default.header_factory(name, _WORD.sub(_as_utf_8, raw)) if words else message.get(name, ""))
+        text = str(policy.default.header_factory(name, _WORD.sub(_as_utf_8, escaped)))
     except (MessageError, ValueError, TypeError, AttributeError, IndexError, KeyError, RecursionError):
-        text = raw  # the library's parser fails on some odd headers
-    return " ".join(text.split())
+        text = read.text  # the library's parser fails on some odd headers
+    return read._replace(text=" ".join(text.split()))
 
 
 def _as_utf_8(word: re.Match[str]) -> str:
