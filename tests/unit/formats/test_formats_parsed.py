@@ -300,6 +300,17 @@ def test_a_line_that_begins_with_from_ends_no_message(tmp_path: Path) -> None:
     ]
 
 
+def test_a_dated_line_from_begins_a_message_also_without_an_empty_line_before(tmp_path: Path) -> None:
+    path, date = tmp_path / "a.mbox", "Mon Jan  1 00:00:00"
+    bodies = (
+        f"body\nFrom a@b {date} 2020\nand more",
+        "body\nFrom here on\nNote: this",
+        f"body\nFrom a@b {date}\nNote: no year",
+    )
+    path.write_text("".join(f"From a@b {date} +0000 2020\nSubject: m\n\n{body}\n" for body in bodies))
+    assert [message.text for message in parse(path, "mbox")] == list(bodies)
+
+
 def test_an_e_book_has_the_text_of_cdata_and_no_soft_hyphens(tmp_path: Path) -> None:
     pytest.importorskip("defusedxml", reason="needs the extra files")
     path = epub(tmp_path / "b.epub", ["<p>Eisen&shy;bahn \u00ad</p><pre><![CDATA[a < b & c]]></pre>"])

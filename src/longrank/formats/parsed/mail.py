@@ -23,6 +23,10 @@ _MOST_BYTES = 64 << 20  # of a message
 _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 _DAMAGE = (InvalidBase64LengthDefect, InvalidBase64CharactersDefect)
 _HEADER = re.compile(rb"[!-9;-~]+:|>From ")
+_POSTMARK = re.compile(
+    rb"From \S+ +(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) .*\b[12]\d{3}\s"
+)
+_NAME = re.compile(rb"[A-Za-z][A-Za-z0-9-]*:")
 _WORD = re.compile(r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([BbQq])\?([^?\s]*)\?=")  # RFC 2047
 _LINK = re.compile(r"https?://\S+")
 _STUB = 3  # an alternative with so many times the letters of the plain text is the message
@@ -64,12 +68,15 @@ def read_mbox(path: str) -> Iterator[Parsed]:
 
 
 def _messages(path: str) -> Iterator[bytes]:
-    """Cut a mailbox at the lines ``From ``, between an empty line and a header; ``>From`` is unescaped."""
+    """Cut a mailbox at the lines ``From `` after an empty line or with a date, and before a header.
+
+    ``>From`` is unescaped.
+    """
     lines: list[bytes] = []
     size, blank, begun = 0, True, False
     with Path(path).open("rb") as stream:
         for line, after in pairwise(chain(iter(partial(stream.readline, _MOST_BYTES), b""), [b""])):
-            if blank and line.startswith(b"From ") and (not begun or _HEADER.match(after)):
+            if line.startswith(b"From ") and _begins_message(line, after, blank, begun):
                 if begun:
                     yield b"".join(lines)
                 lines, size, begun = [], 0, True
@@ -83,6 +90,14 @@ def _messages(path: str) -> Iterator[bytes]:
             blank = not line.strip()
     if begun:
         yield b"".join(lines)
+
+
+def _begins_message(line: bytes, after: bytes, blank: bool, begun: bool) -> bool:
+    if not begun:
+        return True
+    if blank:
+        return _HEADER.match(after) is not None
+    return _POSTMARK.match(line) is not None and _NAME.match(after) is not None
 
 
 def _message(raw: bytes) -> Parsed:
