@@ -226,6 +226,20 @@ def test_an_e_book_keeps_the_language_that_it_names(named: str, lang: dict[str, 
     assert parsed(epub(tmp_path / "a.epub", ["<p>Um livro.</p>"], title=title), "epub").values == lang
 
 
+def test_several_authors_of_an_e_book_are_joined(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    path = epub(tmp_path / "a.epub", ["<p>Cats</p>"])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(
+                name,
+                part.replace(b"</metadata>", b"<creator>Ada</creator><creator>Grace\n Hopper</creator></metadata>"),
+            )
+    assert parsed(path, "epub").values["author"].endswith("Ada; Grace Hopper")
+
+
 def test_code_keeps_its_characters_and_captions_and_quotes_are_text() -> None:
     text = r"""Run::
 
@@ -258,6 +272,16 @@ def test_code_keeps_its_characters_and_captions_and_quotes_are_text() -> None:
     (document,) = read_rst(text)
     assert document.text.split("\n\n") == [
         "Run:", r"copy C:\new\table", "*no* markup\n---", r'printf("a\n");', "The caption.", "A quote.", "x_",
+    ]  # fmt: skip
+
+
+def test_headers_of_tables_subtitles_and_names_with_underscores_are_text() -> None:
+    table = '.. csv-table:: Cats\n   :header: "name", "age"\n   :widths: 1, 2\n\n   Tom, 3\n\n'
+    sidebar = ".. sidebar:: Dogs\n   :subtitle: and wolves\n\n   bark\n\n"
+    (document,) = read_rst(f"{table}{sidebar}Call __init__, _hidden_, __x__. See name_, other__ and a_b_.")
+    assert document.text.split("\n\n") == [
+        'Cats\n"name", "age"', "Tom, 3", "Dogs\nand wolves", "bark",
+        "Call __init__, _hidden_, __x__. See name, other and a_b.",
     ]  # fmt: skip
 
 
