@@ -341,6 +341,13 @@ def test_an_e_book_has_the_text_of_cdata_and_no_soft_hyphens(tmp_path: Path) -> 
     assert parsed(path, "epub").text == "Eisenbahn\n\na < b & c"
 
 
+def test_empty_elements_of_an_e_book_end_at_their_tag(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    path = epub(tmp_path / "b.epub", ["<title/><pre/><nav/><script/><h2/><p>Cats\npurr<br/>loudly</p>"])
+    document = parsed(path, "epub")
+    assert (document.text, document.headings) == ("Cats purr\nloudly", [])
+
+
 @pytest.mark.parametrize(
     ("label", "codec", "text"),
     [

@@ -150,7 +150,7 @@ def _by_windows(error: UnicodeError) -> tuple[str, int] | None:
         return None
     pair = error.object[error.start : error.start + 2]
     letter = ""
-    if error.encoding == "euc_jp" and len(pair) == len(bytes(byte for byte in pair if byte > 0xA0)) == 2:
+    if error.encoding == "euc_jp" and len(pair) == 2 and all(0xA0 < byte < 0xFF for byte in pair):
         letter = _two_bytes(bytes(byte & 0x7F for byte in pair))
     elif error.encoding == "big5hkscs" and pair == b"\xa3\xe1":
         letter = "€"

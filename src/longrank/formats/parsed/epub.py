@@ -13,9 +13,11 @@ from longrank.formats.parsed.encodings import REPLACED, Decoded, declared, decod
 from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened
+from longrank.formats.xhtml import as_html
 
 _CONTAINER = "META-INF/container.xml"
-_PAGES = ("application/xhtml+xml", "text/html")
+_XML = "application/xhtml+xml"
+_PAGES = (_XML, "text/html")
 _STARTS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -47,7 +49,7 @@ def read_epub(path: str) -> Iterator[Parsed]:
             read = _decoded(container.read(name))
             notes["e-book chapters whose bytes do not fit their encoding"] += not read.fits
             notes[REPLACED] += read.n_replaced
-            add_html(read.text, writer)
+            add_html(as_html(read.text) if kind == _XML else read.text, writer)
         values = core_values(container, package)
         parsed = writer.parsed(values.pop("title", ""), values)
         parsed.notes = dict(+notes)

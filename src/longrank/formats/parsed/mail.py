@@ -76,7 +76,7 @@ def _messages(path: str) -> Iterator[bytes]:
     size, blank, begun = 0, True, False
     with Path(path).open("rb") as stream:
         for line, after in pairwise(chain(iter(partial(stream.readline, _MOST_BYTES), b""), [b""])):
-            if line.startswith(b"From ") and _begins_message(line, after, blank, begun):
+            if line.startswith(b"From ") and (not begun or ((blank or lines) and _begins_message(line, after, blank))):
                 if begun:
                     yield b"".join(lines)
                 lines, size, begun = [], 0, True
@@ -92,9 +92,7 @@ def _messages(path: str) -> Iterator[bytes]:
         yield b"".join(lines)
 
 
-def _begins_message(line: bytes, after: bytes, blank: bool, begun: bool) -> bool:
-    if not begun:
-        return True
+def _begins_message(line: bytes, after: bytes, blank: bool) -> bool:
     if blank:
         return _HEADER.match(after) is not None
     return _POSTMARK.match(line) is not None and _NAME.match(after) is not None
@@ -194,7 +192,7 @@ def _header(message: EmailMessage, name: str, expected: tuple[str, ...]) -> Deco
     folded = next((str(value) for key, value in message.raw_items() if key.lower() == name), "")
     raw = "".join(folded.splitlines())  # as the email library does before it parses a header
     read = decoded(raw.encode("utf-8", "surrogateescape"), expected)
-    escaped = read.text.encode().decode("ascii", "surrogateescape")  # which the library reads as UTF-8
+    escaped = read.text.encode(errors="replace").decode("ascii", "surrogateescape")  # which the library reads as UTF-8
     try:
         text = str(policy.default.header_factory(name, _WORD.sub(_as_utf_8, escaped)))
     except (MessageError, ValueError, TypeError, AttributeError, IndexError, KeyError, RecursionError):
