@@ -26,7 +26,7 @@ from longrank.types import Notes
 
 _PACKED = re.compile(r"\.(\d?z|tar(\.\w+)?|t[gbx]z2?|zip|7z|rar|bz2|xz|zst|lz4)$", re.IGNORECASE)
 _IGNORED = frozenset({"node_modules", "__pycache__", "__MACOSX"})
-_UNFIT_IN_ID = re.compile(r"[\x00-\x20\x7f\udc80-\udcff]")
+_UNFIT_IN_ID = re.compile(r"[\x00-\x1f\x7f\s\ufeff\udc80-\udcff]|%(?=[0-9A-Fa-f]{2})")
 
 
 def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tuple[SourceFile, str]]:
@@ -150,8 +150,12 @@ def _refuse_packed(path: Path) -> None:
 
 
 def _as_id(name: str, notes: Notes, path: Path) -> str:
-    """Return a file's name as an id; characters that an id may not hold are escaped as in a URL."""
+    """Return a file's name as an id, with what an id may not hold escaped as in a URL.
+
+    That is also white space beyond ASCII, at which other readers of runs divide a line, and a ``%`` that would look
+    like an escape: two files never have one id.
+    """
     fit = _UNFIT_IN_ID.sub(lambda unfit: "".join(f"%{byte:02X}" for byte in os.fsencode(unfit[0])), name)
     if fit != name:
-        notes.add("file names with blanks, written %20 in ids", str(path))
+        notes.add("file names with white space or escapes, written as in a URL (%20) in ids", str(path))
     return fit

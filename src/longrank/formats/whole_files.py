@@ -10,7 +10,7 @@ from pathlib import Path
 from longrank.errors import InputError, install_line
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode
 from longrank.formats.opening import Limits, read_chunks
-from longrank.formats.parsed.encodings import decoded_iso_2022_jp, is_iso_2022_jp
+from longrank.formats.parsed.encodings import REPLACED, Decoded, by_escapes, nearly_fitting
 from longrank.formats.records import CorpusOptions
 from longrank.types import Notes
 
@@ -75,22 +75,21 @@ def decoded(raw: bytes, path: Path, notes: Notes, options: CorpusOptions) -> str
         InputError: undecodable bytes, or bytes that fit no encoding.
     """
     if options.guess and options.text.encoding == DEFAULT_TEXT.encoding and options.text.errors == "strict":
-        if is_iso_2022_jp(raw):
-            notes.add(_GUESSED, f"{path}: iso-2022-jp")
-            return iso_2022_jp_text(raw, path, notes)
+        if escaped := by_escapes(raw):
+            notes.add(_GUESSED, f"{path}: {escaped.encoding}")
+            return counted(escaped, path, notes)
         try:
             raw.decode("utf-8")
         except UnicodeDecodeError:
-            return _guessed(raw, path, notes)
+            mostly = None if raw.startswith(_UTF_16) or b"\x00" in raw else nearly_fitting(raw, "utf-8")
+            return _guessed(raw, path, notes) if mostly is None else counted(mostly, path, notes).removeprefix("\ufeff")
     return decode(raw, path, notes, options.text)
 
 
-def iso_2022_jp_text(raw: bytes, path: Path, notes: Notes) -> str:
-    """Return the text of ISO-2022-JP bytes; undecodable ones are counted."""
-    text, fits = decoded_iso_2022_jp(raw)
-    if not fits:
-        notes.add("undecodable bytes replaced by U+FFFD", str(path), text.count("\ufffd"))
-    return text
+def counted(read: Decoded, path: Path, notes: Notes) -> str:
+    """Return a decoded text; undecodable bytes are counted."""
+    notes.add(REPLACED, str(path), read.n_replaced)
+    return read.text
 
 
 def _guessed(raw: bytes, path: Path, notes: Notes) -> str:

@@ -272,7 +272,36 @@ def test_file_names_become_ids_of_one_word(tmp_path: Path) -> None:
     [document] = documents(tmp_path, notes=notes)
     assert document.doc_id == "my%20notes/dogs%09and%20cats.txt"
     assert document.metadata["source"] == "my notes/dogs\tand cats.txt"
-    assert notes["file names with blanks, written %20 in ids"] == 1
+    assert notes["file names with white space or escapes, written as in a URL (%20) in ids"] == 1
+
+
+def test_no_white_space_of_a_name_divides_an_id_and_no_two_files_have_one_id(tmp_path: Path) -> None:
+    names = [
+        "a b.txt",
+        "a%20b.txt",
+        "a%2520b.txt",
+        "100%.txt",
+        "Shot 1.02\u202fPM.txt",
+        "no\xa0break.txt",
+        "表\u3000一.txt",
+    ]
+    for name in names:
+        (tmp_path / name).write_text("cats")
+    notes = Notes()
+    ids = [document.doc_id for document in read_documents(tmp_path, notes=notes)]
+    assert sorted(ids) == sorted(
+        [
+            "a%20b.txt",
+            "a%2520b.txt",
+            "a%252520b.txt",
+            "100%.txt",
+            "Shot%201.02%E2%80%AFPM.txt",
+            "no%C2%A0break.txt",
+            "表%E3%80%80一.txt",
+        ]
+    )
+    assert all(len(found.split()) == 1 for found in ids)
+    assert notes["file names with white space or escapes, written as in a URL (%20) in ids"] == 6
 
 
 def test_a_linked_folder_is_not_walked_so_that_circles_end(tmp_path: Path) -> None:

@@ -120,13 +120,13 @@ def test_markdown_is_read_without_its_markup() -> None:
 
 
 def test_front_matter_is_yaml_pairs_or_toml_and_a_line_is_no_front_matter() -> None:
-    assert split_front_matter('+++\ntitle = "Cats"\nn = 3\n+++\nx') == ({"title": "Cats", "n": "3"}, "x")
-    assert split_front_matter("---\n\ntext\n---\nmore") == ({}, "---\n\ntext\n---\nmore")
+    assert split_front_matter('+++\ntitle = "Cats"\nn = 3\n+++\nx') == ({"title": "Cats", "n": "3"}, "x", 0)
+    assert split_front_matter("---\n\ntext\n---\nmore") == ({}, "---\n\ntext\n---\nmore", 0)
     for rule in ("---\nCats purr.\nNote: this\n---\nmore", "---\n\nNote: this\n---\nmore"):
-        assert split_front_matter(rule) == ({}, rule)
+        assert split_front_matter(rule) == ({}, rule, 0)
     block = '---\ntitle: x\n# c\ntags:\n- a\nlong: >\n  folded\n"my key": 3\n---\nbody'
-    assert split_front_matter(block) == ({"title": "x"}, "body")
-    assert split_front_matter("---\nTitle: x") == ({}, "---\nTitle: x")
+    assert split_front_matter(block) == ({"title": "x", "long": "folded"}, "body", 1)
+    assert split_front_matter("---\nTitle: x") == ({}, "---\nTitle: x", 0)
 
 
 RST = """====
@@ -226,6 +226,20 @@ def test_an_e_book_keeps_the_language_that_it_names(named: str, lang: dict[str, 
     assert parsed(epub(tmp_path / "a.epub", ["<p>Um livro.</p>"], title=title), "epub").values == lang
 
 
+def test_several_authors_of_an_e_book_are_joined(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    path = epub(tmp_path / "a.epub", ["<p>Cats</p>"])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(
+                name,
+                part.replace(b"</metadata>", b"<creator>Ada</creator><creator>Grace\n Hopper</creator></metadata>"),
+            )
+    assert parsed(path, "epub").values["author"].endswith("Ada; Grace Hopper")
+
+
 def test_code_keeps_its_characters_and_captions_and_quotes_are_text() -> None:
     text = r"""Run::
 
@@ -258,6 +272,16 @@ def test_code_keeps_its_characters_and_captions_and_quotes_are_text() -> None:
     (document,) = read_rst(text)
     assert document.text.split("\n\n") == [
         "Run:", r"copy C:\new\table", "*no* markup\n---", r'printf("a\n");', "The caption.", "A quote.", "x_",
+    ]  # fmt: skip
+
+
+def test_headers_of_tables_subtitles_and_names_with_underscores_are_text() -> None:
+    table = '.. csv-table:: Cats\n   :header: "name", "age"\n   :widths: 1, 2\n\n   Tom, 3\n\n'
+    sidebar = ".. sidebar:: Dogs\n   :subtitle: and wolves\n\n   bark\n\n"
+    (document,) = read_rst(f"{table}{sidebar}Call __init__, _hidden_, __x__. See name_, other__ and a_b_.")
+    assert document.text.split("\n\n") == [
+        'Cats\n"name", "age"', "Tom, 3", "Dogs\nand wolves", "bark",
+        "Call __init__, _hidden_, __x__. See name, other and a_b.",
     ]  # fmt: skip
 
 
@@ -300,10 +324,28 @@ def test_a_line_that_begins_with_from_ends_no_message(tmp_path: Path) -> None:
     ]
 
 
+def test_a_dated_line_from_begins_a_message_also_without_an_empty_line_before(tmp_path: Path) -> None:
+    path, date = tmp_path / "a.mbox", "Mon Jan  1 00:00:00"
+    bodies = (
+        f"body\nFrom a@b {date} 2020\nand more",
+        "body\nFrom here on\nNote: this",
+        f"body\nFrom a@b {date}\nNote: no year",
+    )
+    path.write_text("".join(f"From a@b {date} +0000 2020\nSubject: m\n\n{body}\n" for body in bodies))
+    assert [message.text for message in parse(path, "mbox")] == list(bodies)
+
+
 def test_an_e_book_has_the_text_of_cdata_and_no_soft_hyphens(tmp_path: Path) -> None:
     pytest.importorskip("defusedxml", reason="needs the extra files")
     path = epub(tmp_path / "b.epub", ["<p>Eisen&shy;bahn \u00ad</p><pre><![CDATA[a < b & c]]></pre>"])
     assert parsed(path, "epub").text == "Eisenbahn\n\na < b & c"
+
+
+def test_empty_elements_of_an_e_book_end_at_their_tag(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    path = epub(tmp_path / "b.epub", ["<title/><pre/><nav/><script/><h2/><p>Cats\npurr<br/>loudly</p>"])
+    document = parsed(path, "epub")
+    assert (document.text, document.headings) == ("Cats purr\nloudly", [])
 
 
 @pytest.mark.parametrize(
@@ -333,6 +375,29 @@ def test_mail_is_read_by_the_label_as_browsers_read_it(label: str, codec: str, t
     assert message.text == text
     assert message.title == (text if label != "us-ascii" else "x")
     assert not any("fit" in kind for kind in message.notes)
+
+
+@pytest.mark.parametrize(
+    ("charset", "codec", "n_unfit"),
+    [("utf-8", "utf-8", 0), ("iso-8859-2", "utf-8", 0), ("iso-8859-2", "cp1250", 0), ("utf-8", "cp1250", 1)],
+)
+def test_headers_of_bare_bytes_are_read_in_the_charset_of_the_texts(
+    charset: str, codec: str, n_unfit: int, tmp_path: Path
+) -> None:
+    words = ("Žlu\u0165 k\u016f\u0148", "J\xfcrgen") if not n_unfit else ("\u201eGr\xf6\xdfe\u201d", "J\xfcrgen")
+    head = f"Subject: {words[0]}\nFrom: {words[1]} <a@b>\nTo: =?utf-8?Q?Gr=C3=B6=C3=9Fe?= <c@d>\n".encode(codec)
+    path = tmp_path / "m.eml"
+    path.write_bytes(head + b"Content-Type: text/plain; charset=" + charset.encode() + b"\n\nbody")
+    message = parsed(path, "eml")
+    assert (message.title, message.values["author"]) == (words[0], f"{words[1]} <a@b>")
+    assert message.values["to"] == "Größe <c@d>"
+    assert message.notes.get("mail headers whose bytes do not fit their encoding", 0) == n_unfit
+
+
+def test_an_encoded_word_may_hold_blanks_and_bare_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "m.eml"
+    path.write_bytes("Subject: =?utf-8?Q?Größe der Welt?= \xe9\n\nbody".encode())
+    assert parsed(path, "eml").title == "Größe der Welt é"
 
 
 def test_mail_in_iso_2022_jp_has_letters_of_windows(tmp_path: Path) -> None:
@@ -416,8 +481,40 @@ def test_headers_and_footers_of_an_opendocument_text_come_once_at_its_end(tmp_pa
     assert list(document.notes.values()) == [0, 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("lines", "value"),
+    [
+        ("plain words that go\n  on: here # a comment\n\n  and there", "plain words that go on: here\nand there"),
+        ("'It''s # no\n  comment' # one", "It's # no comment"),
+        ('"Caf\\xE9 \\u201Cab\\u201D \\U0001F600 \\"q\\" \\\\ a\\n\\\n  \\ b\n  c"', 'Café “ab” 😀 "q" \\ a\n b c'),
+        ("\n  # comment\n  on the next line", "on the next line"),
+        (">-\n  folded\n  words\n\n  # text", "folded words\n# text"),
+        ("|2\n    two\n  words", "two\nwords"),
+        ("C# basics # intro", "C# basics"),
+        ("# nothing", None),
+        ('"Cats" and dogs', '"Cats" and dogs'),
+        ("\n  first: a", None),
+        ("\n\n- a\n- b: c\n  d: e", None),
+    ],
+)
+def test_values_of_front_matter_have_all_forms_of_scalars(lines: str, value: str | None) -> None:
+    values, text, n_left_out = split_front_matter(f"---\nfirst: 1\nkey: {lines}\nlast: 2\n---\nbody")
+    assert values == {"first": "1", **({"key": value} if value else {}), "last": "2"}
+    assert text == "body"
+    assert n_left_out == (value is None and not lines.startswith("#"))
+
+
+@pytest.mark.parametrize(
+    "block", ["---\ntags: [a, b]\n---\n", "---\ntags:\n  - a\nempty:\n---\n", '+++\ntags = ["a"]\n+++\n']
+)
+def test_front_matter_of_lists_alone_is_no_text(block: str) -> None:
+    assert split_front_matter(f"{block}body") == ({}, "body", 1)
+    for rule in ("---\n- a\n- b\n---\n", "---\n# Cats: dogs\n---\n", "---\nAs follows here:\n---\n", "+++\n+++\n"):
+        assert split_front_matter(f"{rule}body") == ({}, f"{rule}body", 0)
+
+
 def test_values_of_front_matter_that_are_left_out_are_counted() -> None:
-    block = "---\ntitle: x\ntags: [a, b]\nlong: >\n  folded\nmore:\n- a\n---\nbody"
+    block = "---\ntitle: x\ntags: [a, b]\nlong: &name\n  folded\nmore:\n- a\n---\nbody"
     assert list(next(read_markdown(block)).notes.values()) == [3]
     assert list(next(read_markdown("---\ntitle: x\nempty:\n---\nbody")).notes.values()) == [0]
     assert list(next(read_markdown('+++\ntitle = "x"\ntags = ["a"]\n+++\nbody')).notes.values()) == [1]

@@ -5,9 +5,13 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple
 
 _CODECS = {
     "ascii": "cp1252",
+    "big5": "big5hkscs",
+    "cp950": "big5hkscs",
     "euc_kr": "cp949",
     "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -19,6 +23,7 @@ _CODECS = {
     "tis-620": "cp874",
 }
 _LABELS = {
+    "cn-big5": "big5hkscs",
     "dos-874": "cp874",
     "iso-8859-8-e": "iso8859-8",
     "iso-8859-8-i": "iso8859-8",
@@ -30,14 +35,39 @@ _LABELS = {
     "x-gbk": "gb18030",
     "x-mac-cyrillic": "mac_cyrillic",
     "x-sjis": "cp932",
+    "x-x-big5": "big5hkscs",
 } | {f"x-cp{number}": f"cp{number}" for number in range(1250, 1259)}
 _QUOTES = {
     table: {code: text for code in range(0x80, 0xA0) if (text := bytes([code]).decode(table, "ignore"))}
     for table in ("cp1250", "cp1252")
 }
+_DECLARED = re.compile(
+    rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([\w.:-]+)|<meta\s[^<>]*?\bcharset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE
+)
+_DECLARED_WITHIN = 4096  # bytes; the standard of HTML requires it within the first 1024
 _JAPANESE = re.compile(rb"\x1b\$(?:[@BA]|\([DOPQ])")
+_KOREAN = b"\x1b$)C"
 _SHIFT = re.compile(rb"(\x1b(?:\$[@B]|\([BJI]))")
 _ISO_2022_JP = ("iso2022_jp_ext", "iso2022_jp_2", "iso2022_jp_2004")
+REPLACED = "undecodable bytes replaced by U+FFFD"
+_STRICT, _REPLACE = "longrank-strict", "longrank-replace"  # treatments of bytes that a codec lacks
+_FEW = 10  # bytes that do not fit are few if a tenth of the letters beyond ASCII, or less
+
+
+class Decoded(NamedTuple):
+    """A text that was bytes.
+
+    Attributes:
+        text: the text.
+        encoding: Python's name of the encoding by which the bytes were read.
+        fits: True if they fit it, and it is one of those that were expected.
+        n_replaced: undecodable bytes that became U+FFFD.
+    """
+
+    text: str
+    encoding: str
+    fits: bool
+    n_replaced: int = 0
 
 
 def codec_of(label: str) -> str:
@@ -50,22 +80,85 @@ def codec_of(label: str) -> str:
     return _CODECS.get(name, name)
 
 
-def decoded(raw: bytes, encodings: Iterable[str], otherwise: str = "cp1252") -> tuple[str, bool]:
-    """Return the text of bytes, and True if they fit an encoding.
+def declared_labels(raw: bytes) -> list[str]:
+    """Return the labels of encodings in the XML declaration and the ``<meta>`` elements of a page, without repeats."""
+    found = _DECLARED.finditer(raw[:_DECLARED_WITHIN])
+    return list(dict.fromkeys((match[1] or match[2]).decode("ascii") for match in found))
+
+
+def declared(raw: bytes) -> tuple[str, ...]:
+    """Return Python's names of the encodings that a page declares, without those that cannot be true."""
+    names = map(codec_of, declared_labels(raw))
+    return tuple(name for name in names if not name.startswith(("utf-16", "utf-32")))  # the declaration is ASCII
+
+
+def decoded(raw: bytes, encodings: Iterable[str], otherwise: str = "cp1252") -> Decoded:
+    """Return the text of bytes.
+
+    Bytes that fit none of the encodings are read as UTF-8, if it is one of them and most sequences beyond ASCII are
+    valid, else by the first that few bytes contradict: one damaged byte does not change the other letters.
 
     Args:
-        raw: the bytes; if they are ISO-2022-JP, they are read as that.
+        raw: the bytes; if they are ISO-2022-JP or ISO-2022-KR, they are read as that.
         encodings: encodings to try, in order; unknown ones and empty names fit nothing.
-        otherwise: the encoding of bytes that fit none; undecodable bytes become U+FFFD.
+        otherwise: the encoding of bytes that fit none.
     """
-    if is_iso_2022_jp(raw):
-        return decoded_iso_2022_jp(raw)
-    for encoding in filter(None, encodings):
+    if read := by_escapes(raw):
+        return read
+    known = [encoding for encoding in encodings if encoding]
+    for encoding in known:
         try:
-            return _with_quotes_of_windows(raw.decode(encoding), encoding), True
+            text = raw.decode(encoding, _STRICT)
         except (LookupError, UnicodeError):  # LookupError: also a codec of bytes, such as hex
             continue
-    return raw.decode(otherwise, "replace"), False
+        return Decoded(_with_quotes_of_windows(text, encoding), encoding, True)
+    for encoding in sorted(known, key=lambda encoding: encoding != "utf-8"):
+        if read := nearly_fitting(raw, encoding):
+            return read
+    text = raw.decode(otherwise, "replace")
+    return Decoded(text, otherwise, False, text.count("\ufffd"))
+
+
+def nearly_fitting(raw: bytes, encoding: str) -> Decoded | None:
+    """Return the text of bytes of which few do not fit an encoding; None if they are many.
+
+    Other encodings than UTF-8 have few invalid bytes, so a text of another encoding has few, too.
+    """
+    try:
+        text = raw.decode(encoding, _REPLACE)
+    except (LookupError, UnicodeError):
+        return None
+    n_bad = text.count("\ufffd") - (raw.count("\ufffd".encode()) if encoding == "utf-8" else 0)
+    n_good = len(text) - len(text.encode("ascii", "ignore")) - n_bad
+    few = n_bad < n_good if encoding == "utf-8" else n_bad * _FEW <= n_good
+    return Decoded(_with_quotes_of_windows(text, encoding), encoding, False, n_bad) if few else None
+
+
+def _strict(error: UnicodeError) -> tuple[str, int]:
+    if found := _by_windows(error):
+        return found
+    raise error
+
+
+def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
+    return _by_windows(error) or codecs.replace_errors(error)
+
+
+def _by_windows(error: UnicodeError) -> tuple[str, int] | None:
+    """Return the letter of a pair of bytes that Python's codec lacks and browsers read, and the position after it."""
+    if not isinstance(error, UnicodeDecodeError):
+        return None
+    pair = error.object[error.start : error.start + 2]
+    letter = ""
+    if error.encoding == "euc_jp" and len(pair) == 2 and all(0xA0 < byte < 0xFF for byte in pair):
+        letter = _two_bytes(bytes(byte & 0x7F for byte in pair))
+    elif error.encoding == "big5hkscs" and pair == b"\xa3\xe1":
+        letter = "€"
+    return (letter, error.start + 2) if letter and "\ufffd" not in letter else None
+
+
+codecs.register_error(_STRICT, _strict)
+codecs.register_error(_REPLACE, _replace)
 
 
 def _with_quotes_of_windows(text: str, encoding: str) -> str:
@@ -75,23 +168,32 @@ def _with_quotes_of_windows(text: str, encoding: str) -> str:
     return text.translate(_QUOTES["cp1250" if encoding == "iso8859-2" else "cp1252"])
 
 
-def is_iso_2022_jp(raw: bytes) -> bool:
-    """Tell whether bytes are ISO-2022-JP: ASCII with escape sequences, which UTF-8 would take for text."""
-    return b"\x1b$" in raw and raw.isascii() and _JAPANESE.search(raw) is not None
+def by_escapes(raw: bytes) -> Decoded | None:
+    """Return the text of ISO-2022-JP or ISO-2022-KR bytes, which UTF-8 would take for text; None if they are neither.
+
+    Such bytes are ASCII with escape sequences.
+    """
+    if b"\x1b$" not in raw or not raw.isascii():
+        return None
+    if _KOREAN in raw:
+        with suppress(UnicodeError):
+            return Decoded(raw.decode("iso2022_kr"), "iso2022_kr", True)
+    return _iso_2022_jp(raw) if _JAPANESE.search(raw) else None
 
 
-def decoded_iso_2022_jp(raw: bytes) -> tuple[str, bool]:
-    """Return the text of ISO-2022-JP bytes, and True if they fit.
+def _iso_2022_jp(raw: bytes) -> Decoded:
+    """Return the text of ISO-2022-JP bytes.
 
     Windows writes letters that the standard lacks, such as circled numbers; they are read by Windows' table.
     """
     for encoding in _ISO_2022_JP:
         try:
-            return raw.decode(encoding), True
+            return Decoded(raw.decode(encoding), _ISO_2022_JP[0], True)
         except UnicodeError:
             continue
     text = _by_windows_table(raw)
-    return text, "\ufffd" not in text
+    n_replaced = text.count("\ufffd")
+    return Decoded(text, _ISO_2022_JP[0], not n_replaced, n_replaced)
 
 
 def _by_windows_table(raw: bytes) -> str:

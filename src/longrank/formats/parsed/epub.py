@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import codecs
 import posixpath
-import re
 from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import unquote
 
 from longrank.formats.parsed import Parsed, Unreadable
-from longrank.formats.parsed.encodings import codec_of, decoded
+from longrank.formats.parsed.encodings import REPLACED, Decoded, declared, decoded
 from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened
+from longrank.formats.xhtml import as_html
 
 _CONTAINER = "META-INF/container.xml"
-_PAGES = ("application/xhtml+xml", "text/html")
+_XML = "application/xhtml+xml"
+_PAGES = (_XML, "text/html")
 _STARTS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -24,10 +25,6 @@ _STARTS = {
     b"<\0": "utf-16-le",
     b"\0<": "utf-16-be",
 }
-_DECLARED = re.compile(
-    rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([\w.:-]+)|<meta\s[^<>]*?\bcharset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE
-)
-_DECLARED_WITHIN = 4096  # bytes
 
 
 def read_epub(path: str) -> Iterator[Parsed]:
@@ -49,10 +46,10 @@ def read_epub(path: str) -> Iterator[Parsed]:
                 continue
             if name in encrypted:
                 raise Unreadable("is encrypted (DRM)")
-            markup, fits = _decoded(container.read(name))
-            if not fits:
-                notes["e-book chapters whose bytes do not fit their encoding"] += 1
-            add_html(markup, writer)
+            read = _decoded(container.read(name))
+            notes["e-book chapters whose bytes do not fit their encoding"] += not read.fits
+            notes[REPLACED] += read.n_replaced
+            add_html(as_html(read.text) if kind == _XML else read.text, writer)
         values = core_values(container, package)
         parsed = writer.parsed(values.pop("title", ""), values)
         parsed.notes = dict(+notes)
@@ -65,20 +62,13 @@ def _encrypted(container: Container) -> set[str]:
     return {unquote(attribute(e, "URI")) for element in root for e in element.iter() if local(e) == "CipherReference"}
 
 
-def _decoded(raw: bytes) -> tuple[str, bool]:
-    """Return the text of a chapter, and whether its bytes fit an encoding.
+def _decoded(raw: bytes) -> Decoded:
+    """Return the text of a chapter.
 
     The encoding is that of the first bytes, else UTF-8 if the bytes are valid, else the declared one.
     """
     first = next((encoding for start, encoding in _STARTS.items() if raw.startswith(start)), "")
-    return decoded(raw, (first,), first) if first else decoded(raw, ("utf-8", _declared(raw)))
-
-
-def _declared(raw: bytes) -> str:
-    """Return Python's name of the declared encoding; empty if there is none, or if it cannot be true."""
-    match = _DECLARED.search(raw[:_DECLARED_WITHIN])
-    name = codec_of((match[1] or match[2]).decode("ascii")) if match else ""
-    return "" if name.startswith(("utf-16", "utf-32")) else name  # the declaration itself is ASCII
+    return decoded(raw, (first,), first) if first else decoded(raw, ("utf-8", *declared(raw)))
 
 
 def _spine(container: Container, package: str) -> tuple[dict[str, str], int]:

@@ -1,73 +1,101 @@
-"""Front matter of Markdown: ``key: value`` lines between ``---`` lines, or TOML between ``+++`` lines."""
+"""Front matter of Markdown: YAML between ``---`` lines, or TOML between ``+++`` lines.
+
+Of YAML, the scalar values of the outermost keys are read, in all their forms: plain, quoted, and in blocks.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from typing import Any
+from collections.abc import Sequence
+from itertools import pairwise
+from textwrap import dedent
+from typing import NamedTuple
 
 _BLOCK = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?\n)??\1[ \t]*(?:\n|\Z)", re.DOTALL)
-_PAIR = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]+(.*)")
-
-_NAME = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]*\n(?=[ \t]+\S|-[ \t])|[ \t]+[\[{|>&*])", re.MULTILINE)
 _YAML = re.compile(r"""\s|$|\#|-(?:\s|$)|[\]}]|[\w"'][^:]*:(?:\s|$)""")  # indented, empty, a comment, an item, or a key
+_KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*)|$)")
+_NESTED = re.compile(r"""-(?:\s|$)|(?:"[^"]*"|'[^']*'|[^\s"'#][^:]*):(?:\s|$)|[\[{&*]""")
+_BLOCK_SCALAR = re.compile(r"([|>])[-+\d]*\s*(?:#.*)?$")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_QUOTED = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')\s*(?:#[^\n]*)?""", re.DOTALL)
+_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U(?:000[0-9A-Fa-f]|0010)[0-9A-Fa-f]{4}|.)|(\n+)", re.DOTALL)
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029", "\n": ""}
 
 
-def split_front_matter(text: str) -> tuple[dict[str, str], str]:
-    """Return the scalar values of the front matter, keys in lower case, and the text after it.
+class FrontMatter(NamedTuple):
+    """Front matter: scalar values by their keys in lower case, the text after it, and the number of other values."""
 
-    Lists and nested values of YAML are left out. A block without a ``key: value`` line, that begins with an empty line,
-    or that has a line of another kind is text: ``---`` is also a rule between paragraphs.
+    values: dict[str, str]
+    text: str
+    n_left_out: int
 
-    >>> split_front_matter("---\\ntitle: 'Cats'\\n---\\nThey purr.")
-    ({'title': 'Cats'}, 'They purr.')
+
+def split_front_matter(text: str) -> FrontMatter:
+    """Return the front matter of a text; lists and nested values are left out.
+
+    A block without a key, that begins with an empty line, or that has a line of another kind is text: ``---`` is also
+    a rule between paragraphs.
+
+    >>> split_front_matter("---\\ntitle: 'Cats'\\ntags: [a, b]\\n---\\nThey purr.")
+    FrontMatter(values={'title': 'Cats'}, text='They purr.', n_left_out=1)
     """
     match = _BLOCK.match(text)
-    if match is None:
-        return {}, text
-    if match[1] == "+++":
-        found = _toml(match[2] or "")
-        values = {key.lower(): str(value) for key, value in found.items() if not isinstance(value, dict | list)}
-    else:
-        values = _yaml(match[2] or "")
-    return (values, text[match.end() :]) if values else ({}, text)
+    found = (_toml if match[1] == "+++" else _yaml)(match[2] or "") if match else {}
+    if not (match and found):
+        return FrontMatter({}, text, 0)
+    values = {key: value for key, value in found.items() if value}
+    return FrontMatter(values, text[match.end() :], sum(value is None for value in found.values()))
 
 
-def n_left_out(text: str) -> int:
-    """Return the number of lists and folded or nested values of front matter that `split_front_matter` leaves out.
-
-    >>> n_left_out("---\\ntitle: Cats\\ntags: [a, b]\\n---\\nThey purr.")
-    1
-    """
-    match = _BLOCK.match(text)
-    if match is None:
-        return 0
-    if match[1] == "+++":
-        return sum(isinstance(value, dict | list) for value in _toml(match[2] or "").values())
-    if not (values := _yaml(match[2] or "")):
-        return 0
-    return len({name[1].lower() for name in _NAME.finditer(match[2])} - set(values))
-
-
-def _toml(block: str) -> dict[str, Any]:
+def _toml(block: str) -> dict[str, str | None]:
     try:
-        return tomllib.loads(block)
+        found = tomllib.loads(block)
     except tomllib.TOMLDecodeError:
         return {}
+    return {key.lower(): None if isinstance(value, dict | list) else str(value) for key, value in found.items()}
 
 
-def _yaml(block: str) -> dict[str, str]:
-    lines, values = block.splitlines(), {}
-    if not (lines and lines[0].strip()) or not all(map(_YAML.match, lines)):
+def _yaml(block: str) -> dict[str, str | None]:
+    """Return the value of each key; None for a list or a nested value, and an empty text for none."""
+    lines, values = block.split("\n"), dict[str, str | None]()
+    if not lines[0].strip() or not all(map(_YAML.match, lines)):
         return {}
-    for line in lines:
-        pair = _PAIR.match(line)
-        if pair and (value := _unquoted(pair[2].strip())):
-            values[pair[1].lower()] = value
+    begins = [number for number, line in enumerate(lines) if line[:1] and line[0] not in " \t#-]}"]
+    for begin, end in pairwise([*begins, len(lines)]):
+        if key := _KEY.match(lines[begin]):
+            values[key[1].lower()] = _value([key[2] or "", *lines[begin + 1 : end]])
     return values
 
 
-def _unquoted(value: str) -> str:
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        return value[1:-1]
-    return "" if value[:1] in ("[", "{", "|", ">", "&", "*") else value
+def _value(lines: Sequence[str]) -> str | None:
+    """Return the value in the lines from a key to the next key; None if it is no scalar."""
+    first, inner = lines[0].strip(), [line for line in lines[1:] if not line.startswith(("#", "-", "]", "}"))]
+    if block := _BLOCK_SCALAR.match(first):
+        return _folded(inner) if block[1] == ">" else dedent("\n".join(inner)).strip()
+    if first.startswith(("[", "{", "|", ">", "&", "*")):
+        return None
+    if not _COMMENT.sub("", first):
+        below = [line.strip() for line in lines[1:] if _COMMENT.sub("", line.strip())]
+        return "" if not below else None if _NESTED.match(below[0]) else _value(below)
+    inner = [line.strip() for line in inner]
+    if quoted := _QUOTED.fullmatch("\n".join([first, *inner]).strip()):
+        return _unescaped(quoted[1]) if quoted[2] is None else _folded(quoted[2].replace("''", "'").split("\n"))
+    return _folded([_COMMENT.sub("", line) for line in (first, *inner)])
+
+
+def _folded(lines: Sequence[str]) -> str:
+    """Join lines by blanks; an empty line is a line end."""
+    return re.sub(" ?\n ?", "\n", " ".join(line.strip() or "\n" for line in lines)).strip()
+
+
+def _unescaped(text: str) -> str:
+    """Return the text of a double-quoted scalar; its line ends are folded."""
+    return _ESCAPE.sub(_character, text).strip()
+
+
+def _character(escape: re.Match[str]) -> str:
+    if escape[2]:
+        return "\n" * (len(escape[2]) - 1) or " "
+    code = escape[1]
+    return chr(int(code[1:], 16)) if len(code) > 1 else _ESCAPED.get(code, code)

@@ -15,7 +15,7 @@ from pathlib import Path
 from quopri import decodestring
 
 from longrank.formats.parsed import Parsed, Unreadable
-from longrank.formats.parsed.encodings import codec_of, decoded
+from longrank.formats.parsed.encodings import REPLACED, Decoded, codec_of, declared, decoded
 from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 
@@ -23,10 +23,14 @@ _MOST_BYTES = 64 << 20  # of a message
 _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 _DAMAGE = (InvalidBase64LengthDefect, InvalidBase64CharactersDefect)
 _HEADER = re.compile(rb"[!-9;-~]+:|>From ")
+_POSTMARK = re.compile(
+    rb"From \S+ +(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) .*\b[12]\d{3}\s"
+)
+_NAME = re.compile(rb"[A-Za-z][A-Za-z0-9-]*:")
 _WORD = re.compile(r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([BbQq])\?([^?\s]*)\?=")  # RFC 2047
 _LINK = re.compile(r"https?://\S+")
 _STUB = 3  # an alternative with so many times the letters of the plain text is the message
-_VALUES = {"from": "author", "to": "to", "date": "date"}
+_VALUES = {"subject": "title", "from": "author", "to": "to", "date": "date"}
 
 
 def read_eml(path: str) -> Iterator[Parsed]:
@@ -64,12 +68,15 @@ def read_mbox(path: str) -> Iterator[Parsed]:
 
 
 def _messages(path: str) -> Iterator[bytes]:
-    """Cut a mailbox at the lines ``From ``, between an empty line and a header; ``>From`` is unescaped."""
+    """Cut a mailbox at the lines ``From `` after an empty line or with a date, and before a header.
+
+    ``>From`` is unescaped.
+    """
     lines: list[bytes] = []
     size, blank, begun = 0, True, False
     with Path(path).open("rb") as stream:
         for line, after in pairwise(chain(iter(partial(stream.readline, _MOST_BYTES), b""), [b""])):
-            if blank and line.startswith(b"From ") and (not begun or _HEADER.match(after)):
+            if line.startswith(b"From ") and (not begun or ((blank or lines) and _begins_message(line, after, blank))):
                 if begun:
                     yield b"".join(lines)
                 lines, size, begun = [], 0, True
@@ -85,6 +92,12 @@ def _messages(path: str) -> Iterator[bytes]:
         yield b"".join(lines)
 
 
+def _begins_message(line: bytes, after: bytes, blank: bool) -> bool:
+    if blank:
+        return _HEADER.match(after) is not None
+    return _POSTMARK.match(line) is not None and _NAME.match(after) is not None
+
+
 def _message(raw: bytes) -> Parsed:
     if len(raw) > _MOST_BYTES:
         raise Unreadable(f"is longer than {_MOST_BYTES} bytes")
@@ -98,20 +111,23 @@ def _message(raw: bytes) -> Parsed:
 
 
 def _parsed(message: EmailMessage) -> Parsed:
-    writer, fits = TextWriter(), True
-    read, unread = _texts(message)
-    for part in read:
-        text, fit = _content(part)
-        fits = fits and fit
+    writer = TextWriter()
+    parts, unread = _texts(message)
+    contents = [_content(part) for part in parts]
+    for part, content in zip(parts, contents, strict=True):
         if part.get_content_subtype() == "html":
-            add_html(text, writer)
+            add_html(content.text, writer)
         else:
-            writer.add(text)
-    values = {name: _header(message, header) for header, name in _VALUES.items()}
-    parsed = writer.parsed(_header(message, "subject"), {name: value for name, value in values.items() if value})
+            writer.add(content.text)
+    expected = ("utf-8", *_charsets(message))
+    headers = {name: _header(message, header, expected) for header, name in _VALUES.items()}
+    values = {name: header.text for name, header in headers.items() if header.text}
+    parsed = writer.parsed(values.pop("title", ""), values)
     parsed.notes = {"mail attachments that are not read": unread}
-    if not fits:
-        parsed.notes["mail texts whose bytes do not fit their encoding"] = 1
+    for read, kind in ((contents, "texts"), (headers.values(), "headers")):
+        if not all(each.fits for each in read):
+            parsed.notes[f"mail {kind} whose bytes do not fit their encoding"] = 1
+            parsed.notes[REPLACED] = parsed.notes.get(REPLACED, 0) + sum(each.n_replaced for each in read)
     return parsed
 
 
@@ -156,7 +172,7 @@ def _n_letters(part: EmailMessage) -> int:
 
 
 def _worded(part: EmailMessage) -> str:
-    text, _ = _content(part)
+    text = _content(part).text
     if part.get_content_subtype() != "html":
         return text
     writer = TextWriter()
@@ -164,16 +180,24 @@ def _worded(part: EmailMessage) -> str:
     return writer.parsed().text
 
 
-def _header(message: EmailMessage, name: str) -> str:
-    """Return a header; its encoded words are read by the labels that mail programs write."""
+def _charsets(message: EmailMessage) -> Iterator[str]:
+    """Yield the encodings of the texts of a message: its headers often have the same."""
+    for part in message.walk():
+        if part.get_content_maintype() == "text" and (charset := part.get_content_charset()):
+            yield from _encodings(charset)
+
+
+def _header(message: EmailMessage, name: str, expected: tuple[str, ...]) -> Decoded:
+    """Return a header; its encoded words are read by the labels that mail programs write, bare bytes as `expected`."""
     folded = next((str(value) for key, value in message.raw_items() if key.lower() == name), "")
     raw = "".join(folded.splitlines())  # as the email library does before it parses a header
+    read = decoded(raw.encode("utf-8", "surrogateescape"), expected)
+    escaped = read.text.encode(errors="replace").decode("ascii", "surrogateescape")  # which the library reads as UTF-8
     try:
-        words = _WORD.search(raw)
-        text = str(policy.default.header_factory(name, _WORD.sub(_as_utf_8, raw)) if words else message.get(name, ""))
+        text = str(policy.default.header_factory(name, _WORD.sub(_as_utf_8, escaped)))
     except (MessageError, ValueError, TypeError, AttributeError, IndexError, KeyError, RecursionError):
-        text = raw  # the library's parser fails on some odd headers
-    return " ".join(text.split())
+        text = read.text  # the library's parser fails on some odd headers
+    return read._replace(text=" ".join(text.split()))
 
 
 def _as_utf_8(word: re.Match[str]) -> str:
@@ -183,12 +207,12 @@ def _as_utf_8(word: re.Match[str]) -> str:
         raw = b64decode(letters + "=" * (-len(letters) % 4)) if kind in "Bb" else decodestring(letters, header=True)
     except ValueError:
         return word[0]
-    text, fits = decoded(raw, _encodings(label.lower()))
-    return f"=?utf-8?b?{b64encode(text.encode()).decode()}?=" if fits else word[0]
+    read = decoded(raw, _encodings(label.lower()))
+    return f"=?utf-8?b?{b64encode(read.text.encode()).decode()}?=" if read.fits else word[0]
 
 
-def _content(part: EmailMessage) -> tuple[str, bool]:
-    """Return the text of a part, and True if its bytes fit its charset or UTF-8, which many programs send as ASCII."""
+def _content(part: EmailMessage) -> Decoded:
+    """Return the text of a part; it fits if it is complete, in its charset or in UTF-8, which many send as ASCII."""
     payload = part.get_payload(decode=True)
     raw = payload if isinstance(payload, bytes) else b""
     if any(isinstance(defect, InvalidBase64LengthDefect) for defect in part.defects):  # cut off: `raw` is not decoded
@@ -196,8 +220,9 @@ def _content(part: EmailMessage) -> tuple[str, bool]:
         raw = b64decode(letters[: len(letters) // 4 * 4])
     whole = not any(isinstance(defect, _DAMAGE) for defect in part.defects)
     charset = part.get_content_charset("utf-8")
-    text, fits = decoded(raw, _encodings(charset))
-    return text.replace("\r\n", "\n").replace("\x00", ""), fits and whole
+    in_page = declared(raw) if part.get_content_subtype() == "html" else ()
+    read = decoded(raw, (*_encodings(charset), *in_page))
+    return read._replace(text=read.text.replace("\r\n", "\n").replace("\x00", ""), fits=read.fits and whole)
 
 
 def _encodings(charset: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from longrank.formats.markup import plain_text
 from longrank.formats.parsed import Parsed
-from longrank.formats.parsed.front_matter import n_left_out, split_front_matter
+from longrank.formats.parsed.front_matter import split_front_matter
 from longrank.formats.parsed.html_text import INLINE
 from longrank.formats.parsed.writer import TextWriter
 
@@ -23,13 +23,13 @@ def read_markdown(text: str) -> Iterator[Parsed]:
     """Yield the document of a Markdown text."""
     from markdown_it import MarkdownIt
 
-    values, body = split_front_matter(text)
+    values, body, n_left_out = split_front_matter(text)
     writer = TextWriter()
     reader = _Reader(writer)
     for token in MarkdownIt("commonmark").enable("table").parse(body):
         reader.add(token)
     parsed = writer.parsed(values.pop("title", ""), values)
-    parsed.notes = {"lists and nested or folded values of front matter, left out": n_left_out(text)}
+    parsed.notes = {"lists and nested values of front matter, left out": n_left_out}
     yield parsed
 
 

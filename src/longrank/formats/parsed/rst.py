@@ -19,8 +19,11 @@ _DIRECTIVE = re.compile(r"\s*\.\. (?:\|[^|]+\| )?([\w:.+-]+)::(?:\s+(.*))?$")
 _EXPLICIT = re.compile(r"\s*\.\.(?:\s|$)")
 _FOOTNOTE = re.compile(r"(\s*)\.\. \[([^\]]+)\] ?")
 _OPTION = re.compile(r"\s*:([\w-]+):(?:\s+(.*))?$")
-_NO_OPTIONS = frozenset({"caption", "return", "returns", "rtype", "raises", "raise", "yields", "param", "type"})
-"""Fields after a directive that are text: a caption, and fields of functions without a blank line before."""
+_NO_OPTIONS = frozenset(
+    {"caption", "header", "subtitle", "return", "returns", "rtype", "raises", "raise", "yields", "param", "type"}
+)
+"""Fields after a directive that are text: a caption, the header row of a table, the subtitle of a sidebar, and fields
+of functions without a blank line before."""
 
 _SILENT = frozenset(
     {"image", "toctree", "raw", "include", "literalinclude", "index", "highlight", "contents", "meta"}
@@ -41,7 +44,7 @@ _INLINE = (
     (re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*"), r"\1"),
     (re.compile(r"(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<!\w)\|([^|\s][^|]*)\|_{0,2}"), r"\1"),
-    (re.compile(r"(?<=\w)__?(?=$|[\s.,;:!?)])"), ""),
+    (re.compile(r"(?<!\w)((?!_)\w+?)__?(?=$|[\s.,;:!?)])"), r"\1"),  # a reference does not begin with _
     (re.compile(r"\\(.)"), r"\1"),
 )
 

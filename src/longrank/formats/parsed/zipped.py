@@ -167,15 +167,20 @@ def related(found: Sequence[Relation], kind: str, usual: str) -> str:
 
 
 def core_values(container: Container, name: str) -> dict[str, str]:
-    """Return ``title``, ``author`` and ``lang`` of a part with Dublin Core elements; a container may lack it."""
+    """Return ``title``, ``author`` and ``lang`` of a part with Dublin Core elements; a container may lack it.
+
+    Several authors are joined by semicolons.
+    """
     if name not in container:
         return {}
     names = {"title": "title", "creator": "author", "initial-creator": "author", "language": "lang"}
-    values: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
     for element in container.xml(name).iter():
-        key = names.get(local(element))
-        if key and element.text and element.text.strip():
-            values.setdefault(key, " ".join(element.text.split()))
+        if local(element) in names and element.text and element.text.strip():
+            found.setdefault(local(element), []).append(" ".join(element.text.split()))
+    values: dict[str, str] = {}
+    for kind, texts in found.items():
+        values.setdefault(names[kind], "; ".join(dict.fromkeys(texts)) if kind == "creator" else texts[0])
     return values | language_fields(values.pop("lang", None))
 
 
