@@ -101,10 +101,10 @@ def states_now(sources: Sources, index: Path, left: dict[str, str]) -> dict[str,
             _leave(str(path), error, sources.corpus.files, left)
             if str(path) in known:
                 states[str(path)] = known[str(path)]
-    for path in known.keys() - states.keys():  # a format that the content tells is unknown if that cannot be read
-        if error := _fault(path):
-            _leave(path, error, sources.corpus.files, left)
-            states[path] = known[path]
+    for name in known.keys() - states.keys():  # a format that the content tells is unknown if that cannot be read
+        if fault := _fault(name):
+            _leave(name, fault, sources.corpus.files, left)
+            states[name] = known[name]
     for place in filter(is_address, sources.places):
         states[place] = rows_state(place, sources.corpus)
         if place in known:
