@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISREG
 
 from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
@@ -129,9 +130,9 @@ def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str,
 
 
 def _fault(path: str) -> OSError | None:
-    """Return the error of opening a file; None: it can be opened, is gone, or is a database."""
+    """Return the error of opening a file; None: it can be opened, is no file any more, or is a database."""
     try:
-        if not is_address(path):
+        if not is_address(path) and S_ISREG(Path(path).stat().st_mode):
             Path(path).open("rb").close()
     except _GONE:
         return None

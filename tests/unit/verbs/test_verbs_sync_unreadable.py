@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,3 +126,14 @@ def test_an_index_whose_files_cannot_be_recorded_says_so(
     build_from_files([folder], tmp_path / "index", corpus=CorpusOptions(), notes=(notes := Notes()))
     said = f"the index has no record of its files and cannot be updated: {folder}: cannot be read: Permission denied"
     assert said in notes.lines()
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_a_file_that_became_a_folder_or_a_pipe_has_vanished(
+    folder: Path, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    sync([folder], tmp_path / "index")
+    (folder / "b.txt").unlink()
+    make(folder / "b.txt")
+    assert sync([folder], tmp_path / "index").vanished == [str(folder / "b.txt")]
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
