@@ -62,6 +62,15 @@ def too_long(path: Path, limit: int, what: str) -> InputError:
     return InputError(f"is larger than {limit // MIB} MiB, the limit of {what}", path=path)
 
 
+def size_text(n_bytes: int) -> str:
+    """Return a number of bytes for a message: in MiB, below 10 MiB in KiB.
+
+    >>> size_text(25 * MIB), size_text(3000)
+    ('25 MiB', '2 KiB')
+    """
+    return f"{n_bytes // MIB} MiB" if n_bytes >= 10 * MIB else f"{n_bytes >> 10} KiB"
+
+
 def check_path(path: Path) -> None:
     """Refuse a path that cannot be looked up; nothing need be there.
 

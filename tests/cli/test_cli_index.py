@@ -129,7 +129,7 @@ def test_a_disk_too_small_is_noticed_before_anything_is_read(
     usage = namedtuple("usage", "total used free")(10, 9, 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     assert main(["index", str(docs), "-o", str(tmp_path / "index")]) == 2
-    assert "0 MiB are free; free disk space" in capsys.readouterr().err
+    assert "0 KiB are free; free disk space" in capsys.readouterr().err
     assert not (tmp_path / "index").exists()
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,3 +112,24 @@ def test_sync_follows_a_database_and_does_not_watch_it(folder: Path, capsys: pyt
     (line,) = capsys.readouterr().err.splitlines()
     assert "a database cannot be watched" in line and "leave --watch out" in line
     assert not Path("other.index").exists()
+
+
+def test_a_file_that_cannot_be_opened_is_named_without_another_change(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["sync", str(folder), "-o", str(folder.parent / "index")]
+    assert main(command) == 0
+    (folder / "locked.txt").write_text("Cows moo.")
+    real = Path.open
+
+    def refusing(path: Path, *given: Any, **options: Any) -> Any:
+        if path.name == "locked.txt":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *given, **options)
+
+    monkeypatch.setattr(Path, "open", refusing)
+    capsys.readouterr()
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    assert "files: no change" in printed.out
+    assert "locked.txt: Permission denied" in printed.err

@@ -13,8 +13,8 @@ import pytest
 from integrations_texts import ANSWER, FILLER, LONG, ORDER, QUERY, TEXTS
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.integrations.reranking import LazyReranker
-from longrank.integrations.searching import LazySearcher
+from longrank.integrations.reranking import LazyReranker, RerankerSettings
+from longrank.integrations.searching import LazySearcher, SearcherSettings
 
 FIELDS: dict[str, dict[str, Any]] = {
     "far": {"year": 2019, "lang": "en", "tags": ["sea"]},
@@ -355,3 +355,33 @@ def test_each_search_with_a_filter_that_restricts_nothing_is_logged(
         searcher.search(QUERY, k=3, passages=1, filter=filter)
     said = [record.getMessage() for record in caplog.records if "matches the filter" in record.getMessage()]
     assert [line.split()[0] for line in said] == ["no", "no", "every", "every"]
+
+
+def test_a_relative_index_stays_the_same_when_the_working_folder_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here", "elsewhere"):
+        (tmp_path / name).mkdir()
+        Index.build([(name, "A zebra.")], tmp_path / name / "index")
+    monkeypatch.chdir(tmp_path / "here")
+    settings = SearcherSettings(index="index", pipeline="lexical")
+    searchers = [LazySearcher("index", "lexical"), LazySearcher(Path("index"), "lexical"), settings._searcher]
+    reranker, statistics = LazyReranker("lexical", index="index"), RerankerSettings(index="index", pipeline="lexical")
+    assert [document.doc_id for document in searchers[0].load().index] == ["here"]
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    searchers += [pickle.loads(pickle.dumps(searchers[0])), pickle.loads(pickle.dumps(settings))._searcher]
+    assert settings._searcher is searchers[2]
+    for searcher in searchers:
+        assert [result.doc_id for result, _, _ in searcher.search("zebra", k=3, passages=1)] == ["here"]
+    assert reranker.index == statistics.index == statistics._reranker.index == str(tmp_path / "here" / "index")
+    Index.open(tmp_path / "here" / "index").add([("new", "A zebra.")])
+    assert len(searchers[0].load().index) == 2
+    settings.index = "index"
+    assert [document.doc_id for document in settings._searcher.load().index] == ["elsewhere"]
+
+
+def test_an_index_at_an_address_stays_as_it_was_given() -> None:
+    for index in ("s3://bucket/my.index", Path("s3://bucket/my.index")):
+        assert LazySearcher(index, "lexical").index == index
+    with pytest.raises(InputError, match="no such kind of address"):
+        LazySearcher("s4://bucket/my.index", "lexical")

@@ -46,6 +46,8 @@ def test_an_interrupted_rerank_ends_with_the_same_bytes(disk: FailingDisk, step:
     for outcome in outcomes:
         check(outcome, first)
         assert outcome["left"].get("r.run") in (None, first["after"]["r.run"])
+        assert outcome["exit"] == 0 or "r.run" in outcome["errors"][-1], outcome["errors"]
+        assert not any(path.endswith(".lock") for path in outcome["left"])
 
 
 @pytest.mark.parametrize("built", [pytest.param(False, marks=pytest.mark.slow), True])

@@ -17,7 +17,7 @@ from longrank.formats.lines import read_lines
 from longrank.formats.queries import read_queries
 from longrank.networks.model_files import find_model
 from longrank.ranking.calibration import read_calibration
-from longrank.small_files import check_path, read_small
+from longrank.small_files import check_path, read_small, size_text
 from longrank.storage import MANIFEST, read_header, read_manifest
 from longrank.storage.workplace import read_json
 from longrank.types import Notes
@@ -104,3 +104,10 @@ def test_a_path_that_cannot_be_looked_up_is_refused_and_an_absent_one_is_not(tmp
         check_path(tmp_path / name)
     with pytest.raises(OSError, match="File name too long"):
         check_path(tmp_path / ("x" * 300))
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"), [(0, "0 KiB"), (3000, "2 KiB"), ((10 << 20) - 1, "10239 KiB"), (10 << 20, "10 MiB")]
+)
+def test_small_sizes_are_not_rounded_to_nothing(n_bytes: int, text: str) -> None:
+    assert size_text(n_bytes) == text

@@ -28,6 +28,17 @@ def test_what_came_first_stays_and_is_returned(tmp_path: Path) -> None:
     assert file.add({}) == {}
 
 
+def test_a_relative_path_names_the_same_file_in_another_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = KeyValues(Path("f"), "cache")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    KeyValues(Path("f"), "cache").add({b"a": b"of another file"})
+    assert file.add({b"a": b"1"}) == file.get([b"a"]) == {b"a": b"1"}
+
+
 def test_names_with_signs_of_an_address_are_names(tmp_path: Path) -> None:
     KeyValues(tmp_path / "a ?mode=memory#%41", "cache").add({b"a": b"1"})
     assert [path.name for path in tmp_path.iterdir()] == ["a ?mode=memory#%41"]

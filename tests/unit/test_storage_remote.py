@@ -449,7 +449,7 @@ def test_a_full_disk_is_one_line(s3: Stores, cache: Path, monkeypatch: pytest.Mo
     other_machine(cache)
     monkeypatch.setattr(shutil, "disk_usage", lambda place: shutil._ntuple_diskusage(10, 9, 1 << 20))  # type: ignore[attr-defined]
     with pytest.raises(
-        InputError, match=f"fetching {PLACE} takes 4 MiB and 1 MiB are free; free disk space, or set XDG"
+        InputError, match=f"fetching {PLACE} takes 4882 KiB and 1024 KiB are free; free disk space, or set XDG"
     ):
         local(PLACE)
     monkeypatch.undo()

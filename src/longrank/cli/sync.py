@@ -48,33 +48,38 @@ def sync(
         check_vectors(vectors, passages, Notes())
     if watch:
         check_watch(sources)
-    changes = _sync(sources, output, workers)
+    said: set[str] = set()
+    changes = _sync(sources, output, workers, said)
     _store(output, vectors, passages)
     _print(changes, output)
     if watch:
         console.note(f"watching {', '.join(sources)}; Ctrl-C ends it")
         for _ in watched(sources):
-            _sync_again(sources, output, workers, vectors, passages)
+            _sync_again(sources, output, workers, vectors, passages, said=said)
 
 
-def _sync(sources: list[str], output: Path, workers: int) -> Changes:
+def _sync(sources: list[str], output: Path, workers: int, said: set[str]) -> Changes:
+    """Sync, and show notes; without a change, only those that are not in `said`, which gets all."""
     from longrank.types import Notes
     from longrank.verbs.sync import sync
 
     notes = Notes()
     with console.progress("indexing", None, "documents") as advance:
         changes = sync(sources, output, notes=notes, progress=advance, workers=workers)
-    if any(changes):
+    if any(changes) or not said.issuperset(notes.lines()):
         console.show_notes(notes)
+    said.update(notes.lines())
     return changes
 
 
-def _sync_again(sources: list[str], output: Path, workers: int, vectors: str | None, passages: str) -> None:
+def _sync_again(
+    sources: list[str], output: Path, workers: int, vectors: str | None, passages: str, *, said: set[str]
+) -> None:
     """Update while watching: wrong input, such as a file that is half written, waits for the next change."""
     from longrank.errors import InputError
 
     try:
-        changes = _sync(sources, output, workers)
+        changes = _sync(sources, output, workers, said)
         if any(changes):
             _store(output, vectors, passages)
             _print(changes, output)

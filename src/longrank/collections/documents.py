@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,8 @@ def _chosen(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tuple
         if options.files.only is not None and file.path not in options.files.only:
             continue
         if options.text.on_bytes is not None and format in WHOLE_FILES:
-            options.text.on_bytes(file.path.stat().st_size)
+            with suppress(OSError):  # the reader tells
+                options.text.on_bytes(file.path.stat().st_size)
         yield file, format
 
 

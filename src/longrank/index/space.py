@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from longrank.errors import InputError
+from longrank.small_files import size_text
 
 _PER_BYTE = 3.3  # measured peak of a merge of short passages, per byte of JSONL; the index takes 2.4
 _PER_BYTE_IN_SHARDS = 4.7  # if all shards are written at once: segments stay until then
@@ -22,6 +23,8 @@ def check_space(folder: Path, source_bytes: int, shards: int = 1) -> int:
     free = shutil.disk_usage(next(place for place in (folder, *folder.absolute().parents) if place.exists())).free
     if free < needed * _MARGIN:
         raise InputError(
-            f"building takes about {needed >> 20} MiB and {free >> 20} MiB are free", path=folder, fix="free disk space"
+            f"building takes about {size_text(needed)} and {size_text(free)} are free",
+            path=folder,
+            fix="free disk space",
         )
     return needed

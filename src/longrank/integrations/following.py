@@ -9,13 +9,27 @@ from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from longrank.index import Index
+from longrank.index.folder import place_of
 from longrank.index.stamps import CANNOT_OPEN, Stamp, stamp_of
 from longrank.protocols import PassageScorer
 from longrank.scoring import keeping_models
 
 T = TypeVar("T")
+Place = TypeVar("Place", bound=Index | Path | str | None)
 
 _log = logging.getLogger("longrank")
+
+
+def absolute(index: Place) -> Place:
+    """Return an index that stays the same if the working folder changes: a path as an absolute path.
+
+    Raises:
+        InputError: not a path, or an address of another kind.
+    """
+    if not isinstance(index, Path | str):
+        return index
+    place = place_of(index)
+    return type(index)(place.absolute()) if isinstance(place, Path) else index
 
 
 class Followed(NamedTuple, Generic[T]):
@@ -29,7 +43,7 @@ class Following(Generic[T]):
     """A value made from the newest state of an index, at its first use; models stay loaded.
 
     Args:
-        index: folder or address of the index. An open index stays in its state; None: there is no index.
+        index: absolute folder or address of the index. An open index stays in its state; None: there is no index.
         load: makes the value.
     """
 

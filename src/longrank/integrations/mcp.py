@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, Field
 
 from longrank.errors import LongRankError, MissingExtra
-from longrank.integrations.following import Following
+from longrank.integrations.following import Following, absolute
 from longrank.ranking.found import Result, ShownPassage, unread_in
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.types import Notes
@@ -97,7 +97,7 @@ def make_server(
     """
     from longrank.ranking.settings import default_pipeline
 
-    name = pipeline or default_pipeline()
+    name, index = pipeline or default_pipeline(), absolute(index)
 
     def load() -> _Opened:
         notes = Notes()

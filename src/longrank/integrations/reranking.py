@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from longrank.config import Assignments, listed
 from longrank.errors import InputError
-from longrank.integrations.following import Following
+from longrank.integrations.following import Following, absolute
 from longrank.ranking.found import Partial, RankedText, ShownPassage, passage_json
 from longrank.ranking.settings import load_pipeline
 from longrank.ranking.texts import Reranker
@@ -43,7 +43,7 @@ class LazyReranker:
             None: all is read.
 
     Raises:
-        InputError: no such pipeline, or a setting is unknown or wrong.
+        InputError: no such pipeline, a setting is unknown or wrong, or an index at an address of another kind.
     """
 
     def __init__(
@@ -58,11 +58,12 @@ class LazyReranker:
         if deadline is not None:
             check_deadline(deadline)
         self.deadline = deadline
-        self.pipeline, self.model, self.index, self.assignments = pipeline, model, index, tuple(listed(assignments))
+        self.pipeline, self.model, self.assignments = pipeline, model, tuple(listed(assignments))
+        self.index = absolute(index)
         self.name = pipeline or ("maxp" if model else "minilm")
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
         self._lock, self._notes = Lock(), Notes()
-        self._following = Following(index, self._opened)
+        self._following = Following(self.index, self._opened)
 
     def __reduce__(self) -> tuple[Any, ...]:
         options: dict[str, Any] = {"model": self.model, "index": self.index, "assignments": self.assignments}
@@ -114,9 +115,13 @@ _LOADED = ("pipeline", "model", "index", "assignments", "deadline")
 def made_with(settings: BaseModel, kind: Callable[..., Lazy], made: Lazy | None) -> Lazy:
     """Return the object that was made by the same settings, else a new one: settings can be assigned or copied.
 
+    A relative path of an index becomes absolute in the settings: it names the same index for as long as they live.
+
     Raises:
         InputError: as `kind`.
     """
+    if settings.index != (index := absolute(settings.index)):  # type: ignore[attr-defined]
+        settings.index = index  # type: ignore[attr-defined]
     now = {name: getattr(settings, name) for name in _LOADED}
     now["assignments"] = tuple(now["assignments"])
     if made is not None and all(getattr(made, name) == value for name, value in now.items()):

@@ -15,7 +15,7 @@ from longrank.config import Assignments, check_at_least, listed
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.filters import Filter
-from longrank.integrations.following import Following
+from longrank.integrations.following import Following, absolute
 from longrank.integrations.reranking import KEY, log_notes, made_with, passages_of
 from longrank.ranking.fields import with_metadata
 from longrank.ranking.found import Partial, Result
@@ -42,7 +42,7 @@ class LazySearcher:
             is read.
 
     Raises:
-        InputError: no such pipeline, or a setting is unknown or wrong.
+        InputError: no such pipeline, a setting is unknown or wrong, or an index at an address of another kind.
     """
 
     def __init__(
@@ -57,11 +57,12 @@ class LazySearcher:
         if deadline is not None:
             check_deadline(deadline)
         self.deadline = deadline
-        self.index, self.pipeline, self.model, self.assignments = index, pipeline, model, tuple(listed(assignments))
+        self.pipeline, self.model, self.assignments = pipeline, model, tuple(listed(assignments))
+        self.index = absolute(index)
         self.name = pipeline or default_pipeline()
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
         self._lock, self._notes = Lock(), Notes()
-        self._following = Following(index, self._opened)
+        self._following = Following(self.index, self._opened)
 
     def __reduce__(self) -> tuple[Any, ...]:
         options: dict[str, Any] = {"model": self.model, "assignments": self.assignments, "deadline": self.deadline}

@@ -215,8 +215,8 @@ def lock(path: Path) -> Iterator[None]:
         ):  # its owner has just removed it, so the next process may lock a new file
             raise _taken(path)
         stream.truncate(0)
-        stream.write(f"pid {os.getpid()} on {socket.gethostname()}\n")
-        stream.flush()
+        with suppress(OSError):  # a full disk: the lock holds without a name, and the output tells of the disk
+            os.write(stream.fileno(), f"pid {os.getpid()} on {socket.gethostname()}\n".encode())
         yield
 
 

@@ -70,8 +70,9 @@ class Journal:
         self.n_committed, self.n_marks, end = _scan(path)
         self._stream: BinaryIO = path.open("r+b")
         if end < path.stat().st_size:
-            self._stream.truncate(end)
-            sync(self._stream.fileno())  # before anything else is written there
+            with writing(path):
+                self._stream.truncate(end)
+                sync(self._stream.fileno())  # before anything else is written there
         self._stream.seek(end)
         self._pending = 0
 

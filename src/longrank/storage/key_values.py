@@ -40,6 +40,7 @@ class KeyValues:
     def __init__(self, path: Path, what: str) -> None:
         check_writable(path)
         self.path, self._what = path, what
+        self._address = path.absolute().as_uri()  # the working folder may change
         with self._errors(), closing(self._connected("rwc")) as file:
             file.execute("BEGIN IMMEDIATE")
             self._check_or_make(file)
@@ -72,9 +73,7 @@ class KeyValues:
         return value
 
     def _connected(self, mode: str) -> sqlite3.Connection:
-        return sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None
-        )
+        return sqlite3.connect(f"{self._address}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None)
 
     def _check_or_make(self, file: sqlite3.Connection) -> None:
         kind, version, tables = (

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISREG
 
 from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
@@ -15,10 +16,13 @@ from longrank.collections.documents import places_of
 from longrank.collections.files import files_of
 from longrank.collections.patterns import absolute_pattern, is_pattern, matching
 from longrank.errors import InputError
-from longrank.formats.records import CorpusOptions
+from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.index.sources import Sources, SourceState
 from longrank.types import Notes
 from longrank.verbs.rows_digest import rows_state
+
+_UNREAD = "unread "
+_GONE = (FileNotFoundError, NotADirectoryError)
 
 
 def absolute(place: str) -> str:
@@ -53,10 +57,11 @@ def places_now(sources: Sources, index: Path) -> list[str]:
     return places
 
 
-def states_of(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceState] | None:
-    """Return the present state of all files of the sources; None if there is a pipe, a dataset or a fault.
+def states_of(places: Iterable[str], corpus: CorpusOptions, notes: Notes) -> dict[str, SourceState] | None:
+    """Return the present state of all files of the sources; None if there is a pipe, a dataset or a fault, a note.
 
-    The build, which reads the files, reports faults.
+    A file that cannot be opened has no state: it is new to the next update. The build, which reads the files, reports
+    faults.
     """
     places = [place for place in places if not is_address(place)]
     if any(place.startswith(IRDS) or not (Path(place).is_file() or is_folder(Path(place))) for place in places):
@@ -66,25 +71,81 @@ def states_of(places: Iterable[str], corpus: CorpusOptions) -> dict[str, SourceS
         files = [
             (absolute(str(file.path)), format) for place in places for file, format in files_of(place, quiet, Notes())
         ]
-        return {path: _state(Path(path), format, None) for path, format in files}
-    except (InputError, OSError):
+    except (InputError, OSError) as error:
+        notes.say(f"the index has no record of its files and cannot be updated: {error}")
         return None
+    states = {}
+    for path, format in files:
+        with suppress(OSError):
+            states[path] = _state(Path(path), format, None)
+    return states
 
 
-def states_now(sources: Sources, index: Path) -> dict[str, SourceState]:
-    """Return the present state of the sources' files; ids are those of the record."""
+def states_now(sources: Sources, index: Path, left: dict[str, str]) -> dict[str, SourceState]:
+    """Return the present state of the sources' files; ids are those of the record.
+
+    A file that cannot be opened has the state of the record, or none if it is new; `left` gets its path and the fault.
+
+    Raises:
+        InputError: a source is gone or cannot be listed; with `strict`, a file cannot be opened.
+    """
     folders = [place for place in places_now(sources, index) if not is_address(place)]
     listed = [(file.path, format) for place in folders for file, format in files_of(place, sources.corpus, Notes())]
     known = sources.files
     states: dict[str, SourceState] = {}
     for path, format in listed:
-        with suppress(FileNotFoundError, NotADirectoryError):  # gone since it was listed
+        try:
             states[str(path)] = _state(path, format, known.get(str(path)))
+        except _GONE:  # since it was listed
+            continue
+        except OSError as error:
+            _leave(str(path), error, sources.corpus.files, left)
+            if str(path) in known:
+                states[str(path)] = known[str(path)]
+    for name in known.keys() - states.keys():  # a format that the content tells is unknown if that cannot be read
+        if fault := _fault(name):
+            _leave(name, fault, sources.corpus.files, left)
+            states[name] = known[name]
     for place in filter(is_address, sources.places):
         states[place] = rows_state(place, sources.corpus)
         if place in known:
             states[place] = states[place]._replace(ids=known[place].ids)
     return states
+
+
+def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str, str]) -> list[str]:
+    """Return the sorted paths of the files that can be opened; mark the others for the next update, and add to `left`.
+
+    Raises:
+        InputError: with `strict`, a file cannot be opened.
+    """
+    paths = []
+    for path, state in sorted(states.items()):
+        if error := _fault(path):
+            _leave(path, error, files, left)
+            states[path] = _unread(state)
+        else:
+            paths.append(path)
+    return paths
+
+
+def _fault(path: str) -> OSError | None:
+    """Return the error of opening a file; None: it can be opened, is no file any more, or is a database."""
+    try:
+        if not is_address(path) and S_ISREG(Path(path).stat().st_mode):
+            Path(path).open("rb").close()
+    except _GONE:
+        return None
+    except OSError as error:
+        return error
+    return None
+
+
+def _leave(path: str, error: OSError, files: FileOptions, left: dict[str, str]) -> None:
+    reason = error.strerror or str(error)
+    if files.strict:
+        raise InputError(f"cannot be read: {reason}", path=path) from None
+    left[path] = reason
 
 
 def _state(path: Path, format: str, known: SourceState | None) -> SourceState:
@@ -93,8 +154,9 @@ def _state(path: Path, format: str, known: SourceState | None) -> SourceState:
         return SourceState.of(path) if known is None else known.now()
     table, texts = SourceState.of(path), hashlib.sha256()
     for text in sorted(path.parent.rglob("*.json")):
-        status = text.stat()
-        texts.update(f"{text.relative_to(path.parent)} {status.st_size} {status.st_mtime_ns}\n".encode())
+        with suppress(*_GONE):
+            status = text.stat()
+            texts.update(f"{text.relative_to(path.parent)} {status.st_size} {status.st_mtime_ns}\n".encode())
     ids = () if known is None else known.ids
     return table._replace(mtime_ns=-1, sha256=f"{table.sha256} {texts.hexdigest()}", ids=ids)
 
@@ -130,6 +192,11 @@ def mark_unread(
         before: the record of the last update.
     """
     for path in [path for path in paths if not is_address(path) and not visited.get(path, False)]:
-        mark = f"unread {files[path].sha256}"
-        if path not in visited or path not in before or before[path].sha256 != mark:
-            files[path] = SourceState(path, -1, 0, mark, files[path].ids)
+        unread = _unread(files[path])
+        if path not in visited or path not in before or before[path].sha256 != unread.sha256:
+            files[path] = unread
+
+
+def _unread(state: SourceState) -> SourceState:
+    """Return the state of a file that counts as changed in the next update."""
+    return SourceState(state.path, -1, 0, f"{_UNREAD}{state.sha256.removeprefix(_UNREAD)}", state.ids)

@@ -27,6 +27,7 @@ from longrank.verbs.source_states import (
     mark_unread,
     noting_visits,
     places_now,
+    readable,
     recorded,
     states_now,
     states_of,
@@ -79,7 +80,7 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
     corpus = keeping(corpus, options.get("analyzer_field", ""))
     given = [str(source) for source in sources]
     places, names = places_of(given), tuple(name for source in given for name in recorded(source))
-    files = states_of(places, corpus)
+    files = states_of(places, corpus, notes)
     runs: list[tuple[str, int]] = []
     digests: dict[str, RowsDigest] = {}
     visited: dict[str, bool] = {}
@@ -132,6 +133,7 @@ def update(
     Files are compared by size and time of modification, and, if these differ, by content. The query of a database is
     run, and its documents are compared with those of the last time. Documents of vanished files
     are deleted. Documents of new and changed files are added; a document that is the same as before stays as it is.
+    A file that cannot be opened is a note: its documents stay, and the next update tries again.
 
     Args:
         index: an index that `build_from_files` or ``longrank index`` built, or its folder or address. The record of
@@ -146,16 +148,25 @@ def update(
             is writing to the index.
         LongRankError: writing failed.
     """
-    notes = Notes() if notes is None else notes
+    notes, left = Notes() if notes is None else notes, dict[str, str]()
     with changing(index.location if isinstance(index, Index) else index, notes) as folder:
-        return _updated(folder, dry_run=dry_run, notes=notes, progress=progress, workers=workers)
+        changes = _updated(folder, left, dry_run=dry_run, notes=notes, progress=progress, workers=workers)
+    for path, fault in left.items():
+        notes.add("files that cannot be opened, left as they are until the next update", f"{path}: {fault}")
+    return changes
 
 
 def _updated(
-    folder: Path, *, dry_run: bool, notes: Notes, progress: Callable[[int], object] | None, workers: int
+    folder: Path,
+    left: dict[str, str],
+    *,
+    dry_run: bool,
+    notes: Notes,
+    progress: Callable[[int], object] | None,
+    workers: int,
 ) -> Changes:
     index, sources = Index(folder), read_sources(folder)
-    now = states_now(sources, folder)
+    now = states_now(sources, folder, left)
     changes = _compared(sources.files, now)
     if dry_run:
         if sources.digest not in (None, index.digest):
@@ -167,10 +178,10 @@ def _updated(
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := read_sources(folder)) != sources:  # another update has ended meanwhile
-            sources, now = newest, states_now(newest, folder)
+            sources, now = newest, states_now(newest, folder, left)
             changes = _compared(sources.files, now)
         index = Index(folder)
-        read = _to_read(sources, changes, now, index, notes)
+        read = _to_read(sources, changes, now, index, notes, left=left)
         if read or changes.vanished:
             changes = _apply(writer, index, sources, changes, now, read=read, progress=progress, workers=workers)
             write_sources(folder, _begun(sources, read, now))
@@ -181,15 +192,21 @@ def _updated(
 
 
 def _to_read(
-    sources: Sources, changes: Changes, now: dict[str, SourceState], index: Index, notes: Notes
+    sources: Sources,
+    changes: Changes,
+    now: dict[str, SourceState],
+    index: Index,
+    notes: Notes,
+    *,
+    left: dict[str, str],
 ) -> Sequence[str]:
-    """Return the files to read: new and changed files; all, if another command has changed the index meanwhile."""
+    """Return the files to read: new and changed files; all readable files, if another command has changed the index."""
     read = [*changes.new, *changes.changed]
     if sources.digest in (None, index.digest):
         return read
     if _changed_elsewhere(sources, index):
         notes.say("another command has changed the index since its last update: all files were compared with it")
-    return sorted(now)
+    return readable(now, sources.corpus.files, left)
 
 
 def _changed_elsewhere(sources: Sources, index: Index) -> bool:

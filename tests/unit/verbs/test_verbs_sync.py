@@ -251,8 +251,8 @@ def test_an_update_begins_at_the_record_of_another_that_ended_before_it_had_the_
 
     real, calls = updates.states_now, []
 
-    def now(sources: Sources, index: Path) -> dict[str, SourceState]:
-        found = real(sources, index)
+    def now(sources: Sources, index: Path, left: dict[str, str]) -> dict[str, SourceState]:
+        found = real(sources, index, left)
         if not calls:  # another process indexes a file, which vanishes before this one has the lock
             calls.append(found)
             (folder / "c.txt").write_text("Cows moo.")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from longrank.errors import InputError, IntegrityError
+from longrank.small_files import size_text
 from longrank.storage.remote.contents import File
 from longrank.storage.remote.store import Store
 from longrank.storage.transfers import shown
@@ -63,7 +64,7 @@ def download(store: Store, wanted: Sequence[Download], folder: Path) -> None:
     n_bytes = sum(one.file.size - one.done for one in wanted)
     free = shutil.disk_usage(folder).free
     if n_bytes > free:
-        what = f"fetching {store.address} takes {n_bytes >> 20} MiB and {free >> 20} MiB are free"
+        what = f"fetching {store.address} takes {size_text(n_bytes)} and {size_text(free)} are free"
         raise InputError(what, path=folder, fix="free disk space, or set XDG_CACHE_HOME to another disk")
     resumed, again = [one for one in wanted if one.done], []
     pieces = (_Piece(one, start, min(start + _PIECE, one.file.size)) for one in wanted for start in _starts(one))

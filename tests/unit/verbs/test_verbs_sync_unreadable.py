@@ -1,0 +1,139 @@
+"""An update goes on without the files that cannot be opened, and without those that vanish."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longrank.errors import InputError
+from longrank.formats.records import CorpusOptions, FileOptions
+from longrank.index import Index
+from longrank.types import Notes
+from longrank.verbs.sync import sync
+from longrank.verbs.updates import build_from_files
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.txt").write_text("Dogs bark.")
+    (folder / "b.txt").write_text("Cats purr.")
+    return folder
+
+
+def read(index: Path) -> dict[str, str]:
+    return {document.doc_id: document.text for document in Index(index)}
+
+
+@pytest.fixture
+def locked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Names of files that cannot be opened: tests may run as root, who may open all files."""
+    names: set[str] = set()
+    real = Path.open
+
+    def refusing(path: Path, *given: Any, **options: Any) -> Any:
+        if path.name in names:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *given, **options)
+
+    monkeypatch.setattr(Path, "open", refusing)
+    return names
+
+
+LEFT = "files that cannot be opened, left as they are until the next update: 1"
+
+
+def test_a_file_that_cannot_be_opened_is_left_out_of_a_build_and_indexed_later(
+    folder: Path, tmp_path: Path, locked: set[str]
+) -> None:
+    locked.add("b.txt")
+    sync([folder], tmp_path / "index", notes=(notes := Notes()))
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
+    assert notes.lines()[0].startswith("files that cannot be read skipped: 1")
+    assert not any(sync([folder], tmp_path / "index", notes=(notes := Notes())))
+    assert notes.lines() == [f"{LEFT} (first: {folder / 'b.txt'}: Permission denied)"]
+    locked.clear()
+    assert sync([folder], tmp_path / "index").new == [str(folder / "b.txt")]
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark.", "b.txt": "Cats purr."}
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.parametrize("name", ["b.txt", "b.jsonl", "TREC"])
+def test_a_file_that_cannot_be_opened_keeps_its_documents_and_stops_no_update(
+    folder: Path, tmp_path: Path, locked: set[str], name: str, by_hand: bool
+) -> None:
+    texts = {"b.jsonl": '{"id": "d", "text": "%s"}\n', "TREC": "<DOC><DOCNO>d</DOCNO><TEXT>%s</TEXT></DOC>\n"}
+    doc_id, text = "d" if name in texts else name, texts.get(name, "%s")
+    (folder / "b.txt").unlink()
+    (folder / name).write_text(text % "Cats purr.")
+    sync([folder], tmp_path / "index")
+    before = read(tmp_path / "index")
+    (folder / name).write_text(text % "Cats meow.")
+    (folder / "c.txt").write_text("Cows moo.")
+    if by_hand:
+        Index(tmp_path / "index").delete(["a.txt"])
+    locked.add(name)
+    changes = sync([folder], tmp_path / "index", notes=(notes := Notes()))
+    assert changes[:3] == ([str(folder / "c.txt")], [], [])
+    assert notes.lines()[-1].startswith(LEFT)
+    assert read(tmp_path / "index") == before | {"c.txt": "Cows moo."}
+    locked.clear()
+    assert sync([folder], tmp_path / "index").changed == [str(folder / name)]
+    assert read(tmp_path / "index")[doc_id].strip() == "Cats meow."
+    assert not any(sync([folder], tmp_path / "index"))
+
+
+def test_a_file_that_cannot_be_opened_is_an_error_of_a_strict_index(
+    folder: Path, tmp_path: Path, locked: set[str]
+) -> None:
+    corpus = CorpusOptions(files=FileOptions(strict=True))
+    build_from_files([folder], tmp_path / "index", corpus=corpus, notes=Notes())
+    locked.add("b.txt")
+    with pytest.raises(InputError, match=r"b\.txt: cannot be read: Permission denied"):
+        sync([folder], tmp_path / "index")
+
+
+def test_a_file_that_vanishes_while_a_build_looks_at_it_is_no_source(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longrank.verbs import source_states
+
+    listed = source_states.files_of
+
+    def then_gone(*given: Any) -> Iterator[Any]:
+        yield from listed(*given)
+        (folder / "b.txt").unlink()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(source_states, "files_of", then_gone)
+        sync([folder], tmp_path / "index")
+    assert not any(sync([folder], tmp_path / "index"))
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
+
+
+def test_an_index_whose_files_cannot_be_recorded_says_so(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*given: Any) -> Iterator[Any]:
+        raise InputError("cannot be read: Permission denied", path=folder)
+
+    monkeypatch.setattr("longrank.verbs.source_states.files_of", failing)
+    build_from_files([folder], tmp_path / "index", corpus=CorpusOptions(), notes=(notes := Notes()))
+    said = f"the index has no record of its files and cannot be updated: {folder}: cannot be read: Permission denied"
+    assert said in notes.lines()
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_a_file_that_became_a_folder_or_a_pipe_has_vanished(
+    folder: Path, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    sync([folder], tmp_path / "index")
+    (folder / "b.txt").unlink()
+    make(folder / "b.txt")
+    assert sync([folder], tmp_path / "index").vanished == [str(folder / "b.txt")]
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
