@@ -17,7 +17,7 @@ import pytest
 
 import object_stores
 from longrank.errors import BeingWritten, InputError, IntegrityError, LongRankError, MissingExtra
-from longrank.storage.cache import entries, use_cache_folder
+from longrank.storage.cache import entries, remove, use_cache_folder
 from longrank.storage.remote import address_of, changing, check_no_copy, check_objects, local, newest
 from longrank.storage.remote.addresses import SCHEMES, Scheme
 from longrank.storage.remote.store import Seen, Store
@@ -311,6 +311,24 @@ def test_a_copy_that_was_damaged_here_is_not_used_for_the_next_version(s3: Store
     other_machine(cache)
     other.rename(cache)
     assert contents(local(PLACE)) == {"a": "changed", "b": "2"}
+
+
+@pytest.mark.parametrize("damaged", ["kept", "replaced", "deleted"])
+def test_a_copy_that_was_damaged_here_is_not_sent(s3: Stores, cache: Path, damaged: str) -> None:
+    write(PLACE, kept="1", replaced="2", deleted="3")
+    copy = local(PLACE)
+    (copy / damaged).write_text("x")
+    with (
+        pytest.raises(
+            IntegrityError, match=rf"{damaged}: checksum differs; .* nothing was sent \(longrank cache remove remote/"
+        ),
+        changing(PLACE) as folder,
+    ):
+        (folder / "deleted").unlink()
+        (folder / "replaced").unlink()
+        (folder / "replaced").write_text("new")
+    remove(copy.parent.relative_to(cache).as_posix())
+    assert contents(local(PLACE)) == {"kept": "1", "replaced": "2", "deleted": "3"}
 
 
 @pytest.mark.parametrize(

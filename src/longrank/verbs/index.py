@@ -16,7 +16,7 @@ from longrank.config import lookup
 from longrank.engines import Engine, open_engine
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.index.folder import VECTORS, building
+from longrank.index.folder import VECTORS, building, verify_index
 from longrank.index.vectors import VectorsType
 from longrank.storage.cache import cache_folder
 from longrank.storage.remote import address_of, changing, upload
@@ -53,10 +53,12 @@ def upload_index(index: Index | str | Path, address: str, *, notes: Notes | None
     Raises:
         InputError: no such index, another process is writing to it, no connection, bucket or rights.
         MissingExtra: s3fs is not installed.
+        IntegrityError: a file of the index is damaged; nothing is sent.
         LongRankError: writing failed.
     """
     opened, notes = Index.open(index), Notes() if notes is None else notes
     with building(opened.path) if isinstance(opened.place, Path) else nullcontext():  # nobody changes it meanwhile
+        verify_index(opened.path)  # the upload removes the older version
         upload(opened.path, address, notes)
 
 

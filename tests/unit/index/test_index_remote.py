@@ -106,6 +106,16 @@ def test_a_folder_is_uploaded_as_it_is(tmp_path: Path) -> None:
     assert files(Index(f"{ADDRESS}.copy")) == files(local)
 
 
+def test_a_damaged_folder_is_not_uploaded(tmp_path: Path) -> None:
+    upload_index(Index.build(documents(20), tmp_path / "local"), ADDRESS)
+    (texts,) = (tmp_path / "local").glob("*/texts.bytes")
+    content = texts.read_bytes()
+    texts.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    with pytest.raises(IntegrityError, match=r"texts\.bytes: checksum differs"):
+        upload_index(tmp_path / "local", ADDRESS)
+    assert check(ADDRESS)
+
+
 def test_a_new_version_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("longrank.index.stamps._SECONDS", 0.0)
     index = Index.build(documents(7), ADDRESS)

@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from longrank.errors import InputError
-from longrank.storage.manifests import MANIFEST
+from longrank.errors import InputError, IntegrityError
+from longrank.storage.cache import cache_folder
+from longrank.storage.manifests import MANIFEST, sha256_of
 from longrank.storage.remote.addresses import address_of
 from longrank.storage.remote.contents import (
     FILES,
@@ -48,6 +49,7 @@ def changing(place: Path | str, notes: Notes | None = None, *, anew: bool = Fals
     Raises:
         BeingWritten: another process has changed the folder meanwhile, and the store has conditional writes.
         InputError: with `anew`, a path inside a finished folder.
+        IntegrityError: the copy on this machine is damaged; nothing is sent.
         InputError, MissingExtra, IntegrityError, LongRankError: as `longrank.storage.remote.local`.
     """
     address = address_of(place)
@@ -57,14 +59,19 @@ def changing(place: Path | str, notes: Notes | None = None, *, anew: bool = Fals
         yield Path(place)
         return
     notes, store = Notes() if notes is None else notes, Store(address)
-    seen, before = seen_contents(store)
+    found = seen_contents(store)
+    before = found[1]
     shelf = shelf_of(address)
     with temporary_folder(shelf / "change") as work:
         folder = work / "new"
-        if not anew:
-            _copy(_base(store, before), folder)
+        base = None if anew else _base(store, before)
+        if base is not None:
+            _copy(base, folder)
         yield folder
-        contents = _sent(store, folder, seen, before, notes)
+        contents = contents_of(folder)
+        if base is not None and before is not None:
+            _check_copy(base, before, contents)
+        contents = _sent(store, folder, contents, found, notes)
         _adopt(folder, contents, shelf)
 
 
@@ -75,7 +82,7 @@ def upload(folder: Path, address: str, notes: Notes) -> None:
         BeingWritten, InputError, MissingExtra, IntegrityError, LongRankError: as `changing`.
     """
     store = Store(address)
-    _sent(store, folder, *seen_contents(store), notes)
+    _sent(store, folder, contents_of(folder), seen_contents(store), notes)
 
 
 def _base(store: Store, contents: Contents | None) -> Path:
@@ -100,9 +107,24 @@ def _copy(source: Path, folder: Path) -> None:
                 link_or_copy(path, target)
 
 
-def _sent(store: Store, folder: Path, seen: Seen, before: Contents | None, notes: Notes) -> Contents:
-    there = files_of(store)
-    contents = _placed(contents_of(folder), there, _kept(there, seen, before), first=before is None)
+def _check_copy(copy: Path, before: Contents, after: Contents) -> None:
+    """Refuse a damaged copy: the change would send the damage, and remove the sound file from the store.
+
+    Files that the change has kept have the checksums of before; others are compared.
+    """
+    for name, file in before.files.items():
+        kept = name in after.files and after.files[name].sha256 == file.sha256
+        if not kept and sha256_of(copy / name) != file.sha256:
+            cure = f"longrank cache remove {copy.parent.relative_to(cache_folder()).as_posix()}, and try again"
+            raise IntegrityError(f"{copy / name}: checksum differs; this copy is damaged, nothing was sent ({cure})")
+
+
+def _sent(
+    store: Store, folder: Path, contents: Contents, found: tuple[Seen, Contents | None], notes: Notes
+) -> Contents:
+    """Send the files of a folder; `found` is what `seen_contents` has found before the change."""
+    there, (seen, before) = files_of(store), found
+    contents = _placed(contents, there, _kept(there, seen, before), first=before is None)
     wanted = {file.key: (folder / name, file) for name, file in contents.files.items()}
     missing = [wanted[key] for key in wanted if key not in there]
     notes.add(f"files that {store.address} had already, which are not sent again", count=len(wanted) - len(missing))
