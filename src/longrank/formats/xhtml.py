@@ -15,12 +15,15 @@ _VOID = frozenset(
     | {"meta", "param", "source", "track", "wbr"}
 )
 """Elements that HTML ends at their tag."""
+_ATTRIBUTES = r"""(?:[^<>"'/]++|/(?!>)|"[^"<]*+"|'[^'<]*+')*+"""
 _PIECE = regex.compile(
-    r"""<(?:(?P<kind>!--|!\[CDATA\[)
-    | (?P<name>[A-Za-z_][^\s/<>"']*+)(?P<rest>(?:[^<>"'/]++|/(?!>)|"[^"<]*+"|'[^'<]*+')*+)/>)""",
+    rf"""<(?:(?P<kind>!--|!\[CDATA\[)
+    | (?:script|style)(?=[\s>]){_ATTRIBUTES}(?P<code>>)
+    | (?P<name>[A-Za-z_][^\s/<>"']*+)(?P<rest>{_ATTRIBUTES})/>)""",
     regex.VERBOSE,
 )
-_ENDS = {"!--": "-->", "![CDATA[": "]]>"}
+_CODE_END = re.compile(r"</(?:script|style)(?=[\s>])")
+_CDATA, _CDATA_END, _COMMENT_END = "<![CDATA[", "]]>", "-->"
 
 
 def is_xml(markup: str) -> bool:
@@ -29,7 +32,10 @@ def is_xml(markup: str) -> bool:
 
 
 def as_html(markup: str) -> str:
-    """Return an XML page whose empty elements have an end tag, and whose CDATA sections are escaped text."""
+    """Return an XML page whose empty elements have an end tag, and whose CDATA sections are escaped text.
+
+    Scripts and styles lose their code, which may look like both.
+    """
     parts: list[str] = []
     endless: set[str] = set()  # what has no further end: it is looked for once, or time would be quadratic
     begin = position = 0
@@ -40,13 +46,32 @@ def as_html(markup: str) -> str:
                 parts += [markup[begin : piece.start()], f"<{name}{piece['rest']}></{name}>"]
                 begin = position
             continue
-        kind = piece["kind"]
-        end = -1 if kind in endless else markup.find(_ENDS[kind], position)
-        if end < 0:
-            endless.add(kind)
+        kind = piece["code"] or piece["kind"]
+        end = None if kind in endless else _end(kind, markup, position)
+        if end is None:
+            endless |= {kind} - {"![CDATA["}  # another section may have an end
             continue
-        if kind == "![CDATA[":
-            parts += [markup[begin : piece.start()], escape(markup[position:end])]
-            begin = end + len(_ENDS[kind])
-        position = end + len(_ENDS[kind])
+        if kind == ">":
+            parts.append(markup[begin:position])
+            begin = end
+        elif kind == "![CDATA[":
+            parts += [markup[begin : piece.start()], escape(markup[position : end - len(_CDATA_END)])]
+            begin = end
+        position = end
     return "".join([*parts, markup[begin:]])
+
+
+def _end(kind: str, markup: str, position: int) -> int | None:
+    """Return the end of a comment, of a section of CDATA, or of the code of a script that begins at a position."""
+    if kind == "!--":
+        end = markup.find(_COMMENT_END, position)
+        return None if end < 0 else end + len(_COMMENT_END)
+    if kind == "![CDATA[":
+        following = markup.find(_CDATA, position)  # sections are not nested: this one was left open
+        end = markup.find(_CDATA_END, position, following if following >= 0 else len(markup))
+        return None if end < 0 else end + len(_CDATA_END)
+    found = _CODE_END.search(markup, position)
+    section = markup.find(_CDATA, position, found.start()) if found else -1
+    if found and section >= 0 and (end := _end("![CDATA[", markup, section + len(_CDATA)) or 0) > found.start():
+        found = _CODE_END.search(markup, end)
+    return found.start() if found else None

@@ -386,7 +386,7 @@ UNCLOSED = [
 def test_unclosed_tags_take_linear_time(piece: str) -> None:
     began = time.process_time()
     page(piece * 100_000 + "<svg>" + piece * 100_000 + "</svg>")
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 10  # quadratic time would be minutes
 
 
 def test_thousands_of_headings_take_linear_time() -> None:

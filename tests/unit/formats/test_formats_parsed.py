@@ -125,7 +125,11 @@ def test_front_matter_is_yaml_pairs_or_toml_and_a_line_is_no_front_matter() -> N
     for rule in ("---\nCats purr.\nNote: this\n---\nmore", "---\n\nNote: this\n---\nmore"):
         assert split_front_matter(rule) == ({}, rule, 0)
     block = '---\ntitle: x\n# c\ntags:\n- a\nlong: >\n  folded\n"my key": 3\n---\nbody'
-    assert split_front_matter(block) == ({"title": "x", "long": "folded"}, "body", 1)
+    assert split_front_matter(block) == (
+        {"title": "x", "long": "folded", "my key": "3"},
+        "body",
+        1,
+    )
     assert split_front_matter("---\nTitle: x") == ({}, "---\nTitle: x", 0)
 
 
@@ -502,6 +506,18 @@ def test_values_of_front_matter_have_all_forms_of_scalars(lines: str, value: str
     assert values == {"first": "1", **({"key": value} if value else {}), "last": "2"}
     assert text == "body"
     assert n_left_out == (value is None and not lines.startswith("#"))
+
+
+@pytest.mark.parametrize("key", ["Date Created", "标题", '"author"', "'it'", "2nd author"])
+def test_keys_of_front_matter_are_those_of_yaml(key: str) -> None:
+    name = key.strip("\"'").lower()
+    assert split_front_matter(f"---\n{key}: x\nnone: ~\n---\nbody") == ({name: "x"}, "body", 0)
+
+
+@pytest.mark.parametrize("block", ["# Minutes\n- Ann: yes\n\nNext: June\n", "Ann: Which?\n\nBob: This.\n\nAnn: Ah.\n"])
+def test_a_list_before_a_key_and_a_key_that_repeats_are_text(block: str) -> None:
+    text = f"---\n{block}---\nbody"
+    assert split_front_matter(text) == ({}, text, 0)
 
 
 @pytest.mark.parametrize(

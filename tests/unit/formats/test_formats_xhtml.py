@@ -45,13 +45,31 @@ def test_cdata_of_xml_is_text_but_in_scripts_and_comments(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    "script",
+    [
+        '$(function(){ $("<script/>", {src: "a.js"}); var t = "<![CDATA["; });',
+        "//<![CDATA[\nvar a=1;\n",
+        "if (a<b/>c) <!-- ",
+    ],
+)
+def test_the_code_of_a_script_changes_no_text_after_it(script: str, tmp_path: Path) -> None:
+    other = "<style>b<i/> {}</style><script>//<![CDATA[\nb\n//]]></script>"
+    body = f"<body><h1>Cats</h1><script>{script}</script><p>purr</p>{other}"
+    document = read(tmp_path / "a.xhtml", XML.format(f"{body}<p>loudly</p></body>"))
+    assert document.text == "Cats\n\npurr\n\nloudly"
+
+
+@pytest.mark.parametrize(
     "start", ["<!doctype html>", "<?xml version='1.0'?><html>", "<html xmlns='http://www.w3.org/1999/xhtml'>"]
 )
 def test_a_page_that_is_no_xml_is_read_as_browsers_read_it(start: str, tmp_path: Path) -> None:
     assert read(tmp_path / "a.html", f"{start}<p>purr<script/>no</script> loudly").text == "purr loudly"
 
 
-@pytest.mark.parametrize("piece", ["<a '", "<a b", "<a b='", "<a/", "<![CDATA[", "<!--", "<a b='c' ", "<a/>"])
+@pytest.mark.parametrize(
+    "piece",
+    ["<a '", "<a b", "<a b='", "<a/", "<![CDATA[", "<!--", "<a b='c' ", "<a/>", "<script>", "<script><![CDATA["],
+)
 def test_unclosed_pieces_take_linear_time(piece: str) -> None:
     began = time.process_time()
     as_html(piece * 100_000)

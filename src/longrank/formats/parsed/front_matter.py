@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 _BLOCK = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?\n)??\1[ \t]*(?:\n|\Z)", re.DOTALL)
 _YAML = re.compile(r"""\s|$|\#|-(?:\s|$)|[\]}]|[\w"'][^:]*:(?:\s|$)""")  # indented, empty, a comment, an item, or a key
-_KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*)|$)")
+_KEY = re.compile(r"""(?P<quote>["']?)(?P<key>[^:]*?)(?P=quote)[ \t]*:(?:\s+(?P<value>.*)|$)""")
 _NESTED = re.compile(r"""-(?:\s|$)|(?:"[^"]*"|'[^']*'|[^\s"'#][^:]*):(?:\s|$)|[\[{&*]""")
 _BLOCK_SCALAR = re.compile(r"([|>])[-+\d]*\s*(?:#.*)?$")
+_NULLS = ("~", "null", "Null", "NULL")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _QUOTED = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')\s*(?:#[^\n]*)?""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U(?:000[0-9A-Fa-f]|0010)[0-9A-Fa-f]{4}|.)|(\n+)", re.DOTALL)
@@ -62,9 +63,12 @@ def _yaml(block: str) -> dict[str, str | None]:
     if not lines[0].strip() or not all(map(_YAML.match, lines)):
         return {}
     begins = [number for number, line in enumerate(lines) if line[:1] and line[0] not in " \t#-]}"]
-    for begin, end in pairwise([*begins, len(lines)]):
-        if key := _KEY.match(lines[begin]):
-            values[key[1].lower()] = _value([key[2] or "", *lines[begin + 1 : end]])
+    keys = [key for begin in begins if (key := _KEY.match(lines[begin]))]
+    before = lines[: begins[0]] if begins else lines
+    if len({key["key"] for key in keys}) < len(begins) or any(_COMMENT.sub("", line.strip()) for line in before):
+        return {}  # YAML has no key twice, and nothing before the first
+    for key, (begin, end) in zip(keys, pairwise([*begins, len(lines)]), strict=True):
+        values[key["key"].lower()] = _value([key["value"] or "", *lines[begin + 1 : end]])
     return values
 
 
@@ -79,6 +83,8 @@ def _value(lines: Sequence[str]) -> str | None:
         below = [line.strip() for line in lines[1:] if _COMMENT.sub("", line.strip())]
         return "" if not below else None if _NESTED.match(below[0]) else _value(below)
     inner = [line.strip() for line in inner]
+    if first in _NULLS and not any(inner):
+        return ""
     if quoted := _QUOTED.fullmatch("\n".join([first, *inner]).strip()):
         return _unescaped(quoted[1]) if quoted[2] is None else _folded(quoted[2].replace("''", "'").split("\n"))
     return _folded([_COMMENT.sub("", line) for line in (first, *inner)])

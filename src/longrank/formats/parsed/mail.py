@@ -24,7 +24,7 @@ _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 _DAMAGE = (InvalidBase64LengthDefect, InvalidBase64CharactersDefect)
 _HEADER = re.compile(rb"[!-9;-~]+:|>From ")
 _POSTMARK = re.compile(
-    rb"From \S+ +(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) .*\b[12]\d{3}\s"
+    rb"From \S.*? (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) .*\b[12]\d{3}\s"
 )
 _NAME = re.compile(rb"[A-Za-z][A-Za-z0-9-]*:")
 _WORD = re.compile(r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([BbQq])\?([^?\s]*)\?=")  # RFC 2047
