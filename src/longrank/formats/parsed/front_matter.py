@@ -69,7 +69,7 @@ def _yaml(block: str) -> dict[str, str | None]:
         return {}  # YAML has no key twice, and nothing before the first
     for key, (begin, end) in zip(keys, pairwise([*begins, len(lines)]), strict=True):
         values[key["key"].lower()] = _value([key["value"] or "", *lines[begin + 1 : end]])
-    return values
+    return values if any(value != "" or " " not in key for key, value in values.items()) else {}  # a line with a colon
 
 
 def _value(lines: Sequence[str]) -> str | None:
