@@ -161,6 +161,30 @@ def test_a_header_or_footer_that_stays_interrupts_no_word() -> None:
     assert repaired(["See carbon-\n14 dating", "known"])[0] == ["See carbon-14 dating", "known"]
 
 
+@pytest.mark.parametrize("n_copies", [2, 3])
+def test_a_broken_word_of_pages_that_stand_twice_is_joined(n_copies: int) -> None:
+    over_page = ["The lessor grants an uninter-", "ruptible supply. Such deliveries\nare not made on holidays."]
+    copies = [page for copy in range(n_copies) for page in (f"Copy {'abc'[copy]}\n{over_page[0]}", over_page[1])]
+    words = " ".join(repaired(copies)[0]).split()
+    assert words.count("uninterruptible") == n_copies
+    assert not {"uninter-", "ruptible"} & set(words)
+
+
+def test_a_broken_word_of_a_footer_of_three_lines_is_joined() -> None:
+    footer = (
+        "It is for information and no recommenda-\ntion to buy or to sell. Supervised by\nthe authority, number 12345."
+    )
+    whole = footer.replace("recommenda-\ntion", "recommendation")
+    pages = [f"Rivers {page}\nfreeze.\n{footer}" for page in "abcd"]
+    assert repaired(pages)[0][0] == f"Rivers a\nfreeze.\n{whole}"
+    assert "tion" not in " ".join(repaired(pages)[0]).split()
+
+
+def test_a_page_number_between_dashes_ends_inside_no_word() -> None:
+    pages = [f"Cats\nText {page * 'z'}\nPage -{page}-" for page in range(1, 5)]
+    assert repaired(pages)[1] == 6
+
+
 def test_footnotes_interrupt_no_word_that_is_known() -> None:
     for note in ("1 See Ada, un-\nless", "1See Ada", "12. See Ada"):
         pages = [f"The unknown is un-\n{note}\n7", "known, and", "so on"]
