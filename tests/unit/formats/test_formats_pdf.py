@@ -189,6 +189,9 @@ def test_footnotes_interrupt_no_word_that_is_known() -> None:
     for note in ("1 See Ada, un-\nless", "1See Ada", "12. See Ada"):
         pages = [f"The unknown is un-\n{note}\n7", "known, and", "so on"]
         assert repaired(pages)[0] == [f"The unknown is unknown,\n{note}\n7".replace("un-\nl", "unl"), "and", "so on"]
+    for number in ("65s", "2 years"):
+        pages = [f"For the over-\n{number} the rules", "all members, overall"]
+        assert repaired(pages)[0] == [pages[0].replace("\n", ""), pages[1]]
     assert repaired(["See Covid-\n19 Trials", "known, and"])[0] == ["See Covid-19 Trials", "known, and"]
 
 
@@ -276,6 +279,17 @@ def test_the_default_title_of_pdf_writers_is_no_title(title: str, tmp_path: Path
     path = tmp_path / "a.pdf"
     path.write_bytes(pdf_bytes([["Cats purr."]], title=title))
     assert parsed(path).title == ""
+
+
+def test_only_soft_hyphens_that_a_page_shows_are_hyphens(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    cmap = "1 begincodespacerange <00> <FF> endcodespacerange 2 beginbfchar <2D> <00AD> <4D> <00AD> endbfchar"
+    unicode = f"9 0 obj\n<< /Length {len(cmap)} >>\nstream\n{cmap}\nendstream\nendobj\nxref\n"
+    soft = pdf_bytes([["A well-known boMat with an iMsland."]])  # the glyph of M is as large as a letter
+    soft = soft.replace(b"/Helvetica", b"/Helvetica /ToUnicode 9 0 R").replace(b"xref\n", unicode.encode(), 1)
+    path.write_bytes(soft)
+    assert parsed(path).text == "A well-known boat with an island."
 
 
 def test_the_text_of_a_pdf_page_has_composed_letters_and_hyphens_for_the_marks_of_a_line_end() -> None:

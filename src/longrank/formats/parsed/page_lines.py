@@ -38,7 +38,7 @@ _HYPHENS = ("-", "\u2010", "\u2011")
 _COMPOUND = re.compile("(?<![^\\W_])([^\\W_]+)[-\u2010\u2011](?=([^\\W_]+))")
 _LINE_END = re.compile(r"(?<![^\W_])([^\W_]+)-\n(?=([^\W_]+))")
 _PAGE_END = re.compile(r"(?<![^\W_])([^\W_]+)-\Z")
-_FOOTNOTE = re.compile(r"(?<![^\W_])([^\W_]{2,})-\n(?=\d{1,3}\.?\s?[^\W\d_])")  # 1 See, 1. See, 1See
+_FOOTNOTE = re.compile(r"(?<![^\W_])([^\W_]{2,})-\n(?=\d{1,3}(?:\.?\s)?([^\W\d_]))")  # 1 See, 1. See, 1See
 _PAGE_START = re.compile(r"([^\W_]+)\S*")
 _SUSPENDING = ("and", "or", "und", "oder")  # pre- and post-war, Ein- und Ausgang
 
@@ -175,7 +175,7 @@ def _parted(body: str, foot: str, following: str, known: set[str]) -> tuple[str,
     if end and rest and not over_page and (end[1] + rest[1]).lower() in known:
         return f"{body}\n{foot}", ""
     for note in _FOOTNOTE.finditer(body) if second else ():
-        if note[1].lower() + second in known:
+        if note[2].isupper() and note[1].lower() + second in known:
             return body[: note.end() - 1], f"{body[note.end() :]}\n{foot}".strip()
     return body, foot
 
