@@ -123,7 +123,7 @@ def _is_broken(lines: Sequence[list[str]], keys: Sequence[_Keys], number: int, e
     if line[-1] == "-" and line[-2:-1].isalpha():
         return True
     near = (other for other in _near(number, len(lines)) if key in keys[other])
-    goes_on = line[0].islower() and bool(_PAGE_END.search(before))
+    goes_on = line[0].islower() and bool(_page_end(before))
     return goes_on and all(_line_before(lines, other, edge) == before for other in near)
 
 
@@ -169,7 +169,7 @@ def _join_words(pages: Sequence[list[str]]) -> None:
 
 def _parted(body: str, foot: str, following: str, known: set[str]) -> tuple[str, str]:
     """Move footnotes that interrupt a known word to the foot, or a foot that completes a known word to the body."""
-    end, rest, start = _PAGE_END.search(body), _PAGE_START.match(foot), _PAGE_START.match(following)
+    end, rest, start = _page_end(body), _PAGE_START.match(foot), _PAGE_START.match(following)
     second = start[1].lower() if start and start[1][0].islower() else ""
     over_page = end and second and end[1].lower() + second in known
     if end and rest and not over_page and (end[1] + rest[1]).lower() in known:
@@ -178,6 +178,10 @@ def _parted(body: str, foot: str, following: str, known: set[str]) -> tuple[str,
         if note[2].isupper() and note[1].lower() + second in known:
             return body[: note.end() - 1], f"{body[note.end() :]}\n{foot}".strip()
     return body, foot
+
+
+def _page_end(text: str) -> re.Match[str] | None:
+    return _PAGE_END.search(text) if text.endswith("-") else None  # a search reads the whole text
 
 
 def _first_half(end: re.Match[str], after: str, known: set[str]) -> str:
@@ -197,9 +201,7 @@ def _first_half(end: re.Match[str], after: str, known: set[str]) -> str:
 
 def _joined_over_page_end(page: str, following: str, known: set[str]) -> tuple[str, str]:
     """Move the second half of a word from the beginning of a page to the page before."""
-    if not page.endswith("-"):
-        return page, following
-    end, start = _PAGE_END.search(page), _PAGE_START.match(following)
+    end, start = _page_end(page), _PAGE_START.match(following)
     half = _first_half(end, start[1], known) if end and start and start[1][0].islower() else ""
     if not (end and start and half):
         return page, following
