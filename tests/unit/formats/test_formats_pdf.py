@@ -72,6 +72,7 @@ def test_running_headers_and_footers_are_left_out_but_for_the_first_and_the_firs
     assert kept == ["The Title\nby Ada", *bodies, ""]
     assert removed == 13
     assert repaired(["Page 1", "Page 2", "Page 3"])[1] == 0  # pages do not become empty
+    assert repaired([f"Text {page * 'z'}\nPage -{page}-" for page in range(1, 5)])[1] == 3  # no line inside a word
     assert repaired(["a\nx", "a\ny"])[:2] == (["a\nx", "a\ny"], 0)
 
 
@@ -166,23 +167,16 @@ def test_a_broken_word_of_pages_that_stand_twice_is_joined(n_copies: int) -> Non
     over_page = ["The lessor grants an uninter-", "ruptible supply. Such deliveries\nare not made on holidays."]
     copies = [page for copy in range(n_copies) for page in (f"Copy {'abc'[copy]}\n{over_page[0]}", over_page[1])]
     words = " ".join(repaired(copies)[0]).split()
-    assert words.count("uninterruptible") == n_copies
-    assert not {"uninter-", "ruptible"} & set(words)
+    assert [word for word in words if "upti" in word or "inter" in word] == ["uninterruptible"] * n_copies
 
 
 def test_a_broken_word_of_a_footer_of_three_lines_is_joined() -> None:
     footer = (
         "It is for information and no recommenda-\ntion to buy or to sell. Supervised by\nthe authority, number 12345."
     )
-    whole = footer.replace("recommenda-\ntion", "recommendation")
-    pages = [f"Rivers {page}\nfreeze.\n{footer}" for page in "abcd"]
-    assert repaired(pages)[0][0] == f"Rivers a\nfreeze.\n{whole}"
-    assert "tion" not in " ".join(repaired(pages)[0]).split()
-
-
-def test_a_page_number_between_dashes_ends_inside_no_word() -> None:
-    pages = [f"Cats\nText {page * 'z'}\nPage -{page}-" for page in range(1, 5)]
-    assert repaired(pages)[1] == 6
+    pages = repaired([f"Rivers {page}\nfreeze.\n{footer}" for page in "abcd"])[0]
+    assert pages[0] == f"Rivers a\nfreeze.\n{footer}".replace("recommenda-\ntion", "recommendation")
+    assert "tion" not in " ".join(pages).split()
 
 
 def test_footnotes_interrupt_no_word_that_is_known() -> None:
@@ -190,8 +184,7 @@ def test_footnotes_interrupt_no_word_that_is_known() -> None:
         pages = [f"The unknown is un-\n{note}\n7", "known, and", "so on"]
         assert repaired(pages)[0] == [f"The unknown is unknown,\n{note}\n7".replace("un-\nl", "unl"), "and", "so on"]
     for number in ("65s", "2 years"):
-        pages = [f"For the over-\n{number} the rules", "all members, overall"]
-        assert repaired(pages)[0] == [pages[0].replace("\n", ""), pages[1]]
+        assert repaired([f"over-\n{number} and", "all, overall"])[0] == [f"over-{number} and", "all, overall"]
     assert repaired(["See Covid-\n19 Trials", "known, and"])[0] == ["See Covid-19 Trials", "known, and"]
 
 
@@ -287,8 +280,8 @@ def test_only_soft_hyphens_that_a_page_shows_are_hyphens(tmp_path: Path) -> None
     cmap = "1 begincodespacerange <00> <FF> endcodespacerange 2 beginbfchar <2D> <00AD> <4D> <00AD> endbfchar"
     unicode = f"9 0 obj\n<< /Length {len(cmap)} >>\nstream\n{cmap}\nendstream\nendobj\nxref\n"
     soft = pdf_bytes([["A well-known boMat with an iMsland."]])  # the glyph of M is as large as a letter
-    soft = soft.replace(b"/Helvetica", b"/Helvetica /ToUnicode 9 0 R").replace(b"xref\n", unicode.encode(), 1)
-    path.write_bytes(soft)
+    soft = soft.replace(b"/Helvetica", b"/Helvetica /ToUnicode 9 0 R")
+    path.write_bytes(soft.replace(b"xref\n", unicode.encode(), 1))
     assert parsed(path).text == "A well-known boat with an island."
 
 
