@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import zipfile
 from pathlib import Path
 
@@ -96,6 +97,19 @@ def test_a_paragraph_in_the_style_title_of_an_opendocument_text_is_its_title(tmp
     )
     document = parsed(odt(tmp_path / "a.odt", body, **{"styles.xml": styles}), "odt")
     assert (document.title, headings(document)) == ("P1", [(1, "P1"), (1, "Title")])
+
+
+def test_a_long_chain_of_styles_of_an_opendocument_text_is_followed_in_one_pass(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    chain = "".join(
+        f'<style:style xmlns:style="s" style:name="S{number + 1}" style:parent-style-name="S{number}" '
+        'style:family="paragraph"/>'
+        for number in range(20_000)
+    ).replace('"S0"', '"Title"')
+    path = odt(tmp_path / "a.odt", f'<a>{chain}</a><text:p text:style-name="S20000">Cats</text:p>')
+    start = time.process_time()
+    assert parsed(path, "odt").title == "Cats"
+    assert time.process_time() - start < 10  # a pass for each style takes much longer
 
 
 def test_each_footer_and_fixed_date_of_slides_is_kept_once_without_numbers_and_dates_of_today(tmp_path: Path) -> None:

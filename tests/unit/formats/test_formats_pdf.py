@@ -72,6 +72,7 @@ def test_running_headers_and_footers_are_left_out_but_for_the_first_and_the_firs
     assert kept == ["The Title\nby Ada", *bodies, ""]
     assert removed == 13
     assert repaired(["Page 1", "Page 2", "Page 3"])[1] == 0  # pages do not become empty
+    assert repaired([f"Text {page * 'z'}\nPage -{page}-" for page in range(1, 5)])[1] == 3  # no line inside a word
     assert repaired(["a\nx", "a\ny"])[:2] == (["a\nx", "a\ny"], 0)
 
 
@@ -161,10 +162,29 @@ def test_a_header_or_footer_that_stays_interrupts_no_word() -> None:
     assert repaired(["See carbon-\n14 dating", "known"])[0] == ["See carbon-14 dating", "known"]
 
 
+@pytest.mark.parametrize("n_copies", [2, 3])
+def test_a_broken_word_of_pages_that_stand_twice_is_joined(n_copies: int) -> None:
+    over_page = ["The lessor grants an uninter-", "ruptible supply. Such deliveries\nare not made on holidays."]
+    copies = [page for copy in range(n_copies) for page in (f"Copy {'abc'[copy]}\n{over_page[0]}", over_page[1])]
+    words = " ".join(repaired(copies)[0]).split()
+    assert [word for word in words if "upti" in word or "inter" in word] == ["uninterruptible"] * n_copies
+
+
+def test_a_broken_word_of_a_footer_of_three_lines_is_joined() -> None:
+    footer = (
+        "It is for information and no recommenda-\ntion to buy or to sell. Supervised by\nthe authority, number 12345."
+    )
+    pages = repaired([f"Rivers {page}\nfreeze.\n{footer}" for page in "abcd"])[0]
+    assert pages[0] == f"Rivers a\nfreeze.\n{footer}".replace("recommenda-\ntion", "recommendation")
+    assert "tion" not in " ".join(pages).split()
+
+
 def test_footnotes_interrupt_no_word_that_is_known() -> None:
     for note in ("1 See Ada, un-\nless", "1See Ada", "12. See Ada"):
         pages = [f"The unknown is un-\n{note}\n7", "known, and", "so on"]
         assert repaired(pages)[0] == [f"The unknown is unknown,\n{note}\n7".replace("un-\nl", "unl"), "and", "so on"]
+    for number in ("65s", "2 years"):
+        assert repaired([f"over-\n{number} and", "all, overall"])[0] == [f"over-{number} and", "all, overall"]
     assert repaired(["See Covid-\n19 Trials", "known, and"])[0] == ["See Covid-19 Trials", "known, and"]
 
 
@@ -252,6 +272,17 @@ def test_the_default_title_of_pdf_writers_is_no_title(title: str, tmp_path: Path
     path = tmp_path / "a.pdf"
     path.write_bytes(pdf_bytes([["Cats purr."]], title=title))
     assert parsed(path).title == ""
+
+
+def test_only_soft_hyphens_that_a_page_shows_are_hyphens(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    cmap = "1 begincodespacerange <00> <FF> endcodespacerange 2 beginbfchar <2D> <00AD> <4D> <00AD> endbfchar"
+    unicode = f"9 0 obj\n<< /Length {len(cmap)} >>\nstream\n{cmap}\nendstream\nendobj\nxref\n"
+    soft = pdf_bytes([["A well-known boMat with an iMsland."]])  # the glyph of M is as large as a letter
+    soft = soft.replace(b"/Helvetica", b"/Helvetica /ToUnicode 9 0 R")
+    path.write_bytes(soft.replace(b"xref\n", unicode.encode(), 1))
+    assert parsed(path).text == "A well-known boat with an island."
 
 
 def test_the_text_of_a_pdf_page_has_composed_letters_and_hyphens_for_the_marks_of_a_line_end() -> None:

@@ -72,10 +72,14 @@ def _title_styles(roots: Sequence[Element]) -> set[str]:
         for style in root.iter()
         if local(style) == "style" and attribute(style, "family") == "paragraph"
     }
-    titles, found = set(), {"Title"}
+    derived: dict[str, list[str]] = {}
+    for name, base in bases.items():
+        derived.setdefault(base, []).append(name)
+    titles, found = {"Title"}, ["Title"]
     while found:
-        titles |= found
-        found = {name for name, base in bases.items() if base in found} - titles
+        new = set(derived.get(found.pop(), [])) - titles
+        titles |= new
+        found += new
     return titles
 
 

@@ -12,12 +12,15 @@
   to the page where it begins. Lines at the edges of the two pages interrupt no word: a header or footer that stays, a
   line that one near page has at the same edge, and a bare number, also in Roman numerals. Nor do footnotes interrupt a
   word that the document has elsewhere.
+- Pages may stand twice in a file. So a line that ends inside a word belongs to the text, and a line that begins with a
+  lower-case letter behind a hyphenated word does, too, if all near pages that have it have it behind the same line.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -35,9 +38,12 @@ _HYPHENS = ("-", "\u2010", "\u2011")
 _COMPOUND = re.compile("(?<![^\\W_])([^\\W_]+)[-\u2010\u2011](?=([^\\W_]+))")
 _LINE_END = re.compile(r"(?<![^\W_])([^\W_]+)-\n(?=([^\W_]+))")
 _PAGE_END = re.compile(r"(?<![^\W_])([^\W_]+)-\Z")
-_FOOTNOTE = re.compile(r"(?<![^\W_])([^\W_]{2,})-\n(?=\d{1,3}\.?\s?[^\W\d_])")  # 1 See, 1. See, 1See
+_FOOTNOTE = re.compile(r"(?<![^\W_])([^\W_]{2,})-\n(?=\d{1,3}(?:\.?\s)?([^\W\d_]))")  # 1 See, 1. See, 1See
 _PAGE_START = re.compile(r"([^\W_]+)\S*")
 _SUSPENDING = ("and", "or", "und", "oder")  # pre- and post-war, Ein- und Ausgang
+
+_Keys = dict[str, None]  # in their order; a line has them in common with equal lines
+_KeysOf = Callable[[str, int], _Keys]
 
 
 class _Cut(NamedTuple):
@@ -55,16 +61,17 @@ def repaired(pages: Sequence[str]) -> tuple[list[str], int, int]:
     Returns:
         The pages, the number of lines left out, and the number of pages whose whole text is repeated.
     """
+    keys_of = cache(partial(_keys, n_pages=len(pages)))
     wholes = [_keys(page, number, len(pages)) for number, page in enumerate(pages)]
     n_stamps = sum(bool(_repeated(wholes, number, _OTHERS)) for number in range(len(pages)))
     lines = [page.split("\n") if page else [] for page in pages]
-    running = _cut(lines, _OTHERS)
+    running = _cut(lines, keys_of, _OTHERS)
     first: dict[str, _Cut] = {}
     for cut in sorted(running, key=lambda cut: cut.page):
         first.setdefault(cut.key, cut)
     heads: list[list[str]] = [[] for _ in pages]
     feet: list[list[str]] = [[] for _ in pages]
-    for cut in (*first.values(), *_cut(lines, 1, beside=True)):
+    for cut in (*first.values(), *_cut(lines, keys_of, 1, beside=True)):
         if cut.edge == 0:
             heads[cut.page].append(cut.line)
         else:
@@ -81,48 +88,67 @@ def is_spaced_out(line: str) -> bool:
     return len(words) >= _FEWEST_SPACED and n_letters >= _SPACED_SHARE * len(words)
 
 
-def _cut(lines: Sequence[list[str]], n_others: int, *, beside: bool = False) -> list[_Cut]:
-    """Cut lines that `n_others` near pages have at the same edge, from the edges inwards.
+def _cut(lines: Sequence[list[str]], keys_of: _KeysOf, n_others: int, *, beside: bool = False) -> list[_Cut]:
+    """Cut lines that `n_others` near pages have at the same edge, from the edges inwards; no part of a broken word.
 
-    `beside`: bare numbers are cut, too, and no line that ends inside a word.
+    `beside`: bare numbers are cut, too.
     """
     cuts = []
-    for edge in (0, -1):
+    for edge in (-1, 0):  # bottoms first: a line at the top may go on a word of the page before
         chosen = list(range(len(lines)))  # pages whose outer lines have all been cut
         for _ in range(_EDGE_LINES):
-            keys = [_keys(page[edge], number, len(lines)) if page else [] for number, page in enumerate(lines)]
-            found = {number: _repeated(keys, number, n_others) for number in chosen if len(lines[number]) > 1}
-            if beside:
-                found = {number: _key_beside(lines[number], edge, key) for number, key in found.items()}
-            chosen = [number for number, key in found.items() if key]
-            cuts += [_Cut(number, edge, found[number], lines[number].pop(edge)) for number in chosen]
+            keys = [keys_of(page[edge], number) if page else {} for number, page in enumerate(lines)]
+            found = {}
+            for number in (number for number in chosen if len(lines[number]) > 1):
+                if beside and _is_number_beside(lines[number], edge):
+                    found[number] = lines[number][edge]
+                elif (key := _repeated(keys, number, n_others)) and not _is_broken(lines, keys, number, edge, key):
+                    found[number] = key
+            chosen = list(found)
+            cuts += [_Cut(number, edge, key, lines[number].pop(edge)) for number, key in found.items()]
     return cuts
 
 
-def _key_beside(page: Sequence[str], edge: int, key: str) -> str:
-    """Return a key of a line beside the body: its own, or the line if that is a number alone; empty: it has none.
-
-    A number behind ``COVID-`` or ``10-`` completes a word.
-    """
-    line = page[edge]
+def _is_number_beside(page: Sequence[str], edge: int) -> bool:
+    """Tell whether a line is a number alone. Behind ``COVID-`` or ``10-`` it completes a word."""
     completes = edge == -1 and page[-2].endswith("-") and not page[-2][-2:-1].islower()
-    if _BARE.fullmatch(line) and not completes:
-        return line
-    return "" if _PAGE_END.search(line) else key
+    return bool(_BARE.fullmatch(page[edge])) and not completes
 
 
-def _keys(line: str, page: int, n_pages: int) -> list[str]:
+def _is_broken(lines: Sequence[list[str]], keys: Sequence[_Keys], number: int, edge: int, key: str) -> bool:
+    """Tell whether a line ends inside a word, or goes on the same word on all near pages: it is text."""
+    line, before = lines[number][edge], _line_before(lines, number, edge)
+    if _BARE.fullmatch(line):
+        return False
+    if line[-1] == "-" and line[-2:-1].isalpha():
+        return True
+    near = (other for other in _near(number, len(lines)) if key in keys[other])
+    goes_on = line[0].islower() and bool(_page_end(before))
+    return goes_on and all(_line_before(lines, other, edge) == before for other in near)
+
+
+def _line_before(lines: Sequence[list[str]], number: int, edge: int) -> str:
+    """Return the line before the last line of a page, or before its first line: the last of the page before."""
+    page = lines[number][:-1] if edge == -1 else lines[number - 1] if number else []
+    return page[-1] if page else ""
+
+
+def _keys(line: str, page: int, n_pages: int) -> _Keys:
     """Return the line, and the line with each number that may be a page number as a distance from `page`."""
     line = " ".join(line.lower().split())
     if not line or len(line) > _LONGEST:
-        return []
+        return {}
     numbers = [number for number in _NUMBER.finditer(line) if 0 < int(number[0]) <= n_pages]
-    return [line, *(f"{line[: n.start()]}\0{int(n[0]) - page}\0{line[n.end() :]}" for n in numbers)]
+    return dict.fromkeys([line, *(f"{line[: n.start()]}\0{int(n[0]) - page}\0{line[n.end() :]}" for n in numbers)])
 
 
-def _repeated(keys: Sequence[Sequence[str]], number: int, n_others: int) -> str:
+def _near(number: int, n_pages: int) -> list[int]:
+    return [other for other in range(number - _NEAR, number + _NEAR + 1) if 0 <= other < n_pages and other != number]
+
+
+def _repeated(keys: Sequence[_Keys], number: int, n_others: int) -> str:
     """Return the key of a page that `n_others` pages near it have, too; empty: they have none."""
-    near = [*keys[max(0, number - _NEAR) : number], *keys[number + 1 : number + 1 + _NEAR]]
+    near = [keys[other] for other in _near(number, len(keys)) if keys[other]]
     return next((key for key in keys[number] if sum(key in others for others in near) >= n_others), "")
 
 
@@ -143,15 +169,19 @@ def _join_words(pages: Sequence[list[str]]) -> None:
 
 def _parted(body: str, foot: str, following: str, known: set[str]) -> tuple[str, str]:
     """Move footnotes that interrupt a known word to the foot, or a foot that completes a known word to the body."""
-    end, rest, start = _PAGE_END.search(body), _PAGE_START.match(foot), _PAGE_START.match(following)
+    end, rest, start = _page_end(body), _PAGE_START.match(foot), _PAGE_START.match(following)
     second = start[1].lower() if start and start[1][0].islower() else ""
     over_page = end and second and end[1].lower() + second in known
     if end and rest and not over_page and (end[1] + rest[1]).lower() in known:
         return f"{body}\n{foot}", ""
     for note in _FOOTNOTE.finditer(body) if second else ():
-        if note[1].lower() + second in known:
+        if note[2].isupper() and note[1].lower() + second in known:
             return body[: note.end() - 1], f"{body[note.end() :]}\n{foot}".strip()
     return body, foot
+
+
+def _page_end(text: str) -> re.Match[str] | None:
+    return _PAGE_END.search(text) if text.endswith("-") else None  # a search reads the whole text
 
 
 def _first_half(end: re.Match[str], after: str, known: set[str]) -> str:
@@ -171,9 +201,7 @@ def _first_half(end: re.Match[str], after: str, known: set[str]) -> str:
 
 def _joined_over_page_end(page: str, following: str, known: set[str]) -> tuple[str, str]:
     """Move the second half of a word from the beginning of a page to the page before."""
-    if not page.endswith("-"):
-        return page, following
-    end, start = _PAGE_END.search(page), _PAGE_START.match(following)
+    end, start = _page_end(page), _PAGE_START.match(following)
     half = _first_half(end, start[1], known) if end and start and start[1][0].islower() else ""
     if not (end and start and half):
         return page, following
