@@ -313,8 +313,9 @@ def _names(choices: Sequence[PipelineChoice]) -> list[str]:
     return names
 
 
-def _scorer(served: Served) -> str | None:
-    return None if served.settings.scorer is None else served.settings.scorer.name
+def _scorer(served: Served) -> tuple[str, str | None] | None:
+    scorer = served.settings.scorer
+    return None if scorer is None else (scorer.name, served.model or scorer.model)
 
 
 def _name_of(model: str | None) -> str | None:

@@ -174,7 +174,7 @@ class Judging:
     def _follow_own(self) -> None:
         """Read the file of own queries if another program has changed it, unless it has made the file wrong."""
         if self._own is not None and stamp_of(self._own) != self._own_stamp:
-            with self._one_writer, suppress(InputError):
+            with self._one_writer, suppress(InputError, OSError):  # the file may be gone in between
                 self._own_lines()
 
     def _own_lines(self) -> bytes:

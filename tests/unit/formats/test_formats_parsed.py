@@ -508,6 +508,11 @@ def test_values_of_front_matter_have_all_forms_of_scalars(lines: str, value: str
     assert n_left_out == (value is None and not lines.startswith("#"))
 
 
+def test_a_letter_that_json_escapes_as_a_pair_is_one_letter() -> None:
+    block = '---\ntitle: "Cats \\ud83d\\ude00"\nhalf: "x\\ud83d"\n---\nbody'
+    assert split_front_matter(block).values == {"title": "Cats 😀", "half": "x\ufffd"}
+
+
 @pytest.mark.parametrize("key", ["Date Created", "标题", '"author"', "'it'", "2nd author"])
 def test_keys_of_front_matter_are_those_of_yaml(key: str) -> None:
     name = key.strip("\"'").lower()

@@ -97,7 +97,8 @@ def _folded(lines: Sequence[str]) -> str:
 
 def _unescaped(text: str) -> str:
     """Return the text of a double-quoted scalar; its line ends are folded."""
-    return _ESCAPE.sub(_character, text).strip()
+    text = _ESCAPE.sub(_character, text).strip()
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # JSON escapes a letter as a pair
 
 
 def _character(escape: re.Match[str]) -> str:

@@ -63,7 +63,7 @@ def _pages(document: Any, n_pages: int) -> list[tuple[str, str] | None]:
             pages.append(None)
             continue
         layer = page.get_textpage()
-        pages.append((cleaned(_text(layer)), cleaned(overlaid(page))))
+        pages.append((cleaned(_text(layer)), cleaned(overlaid(page).replace(_SOFT_HYPHEN, ""))))
         layer.close()
         page.close()
     return pages
@@ -80,8 +80,8 @@ def _text(layer: Any) -> str:
     text: str = layer.get_text_range()
     if _SOFT_HYPHEN not in text:
         return text
-    places = [n for n in range(1, layer.count_chars()) if FPDFText_GetUnicode(layer, n) == ord(_SOFT_HYPHEN)]
-    shown = iter([not chr(FPDFText_GetUnicode(layer, n - 1)).isalnum() or _is_bar(layer, n) for n in places])
+    places = [n for n in range(layer.count_chars()) if FPDFText_GetUnicode(layer, n) == ord(_SOFT_HYPHEN)]
+    shown = iter([n == 0 or not chr(FPDFText_GetUnicode(layer, n - 1)).isalnum() or _is_bar(layer, n) for n in places])
     return re.sub(_SOFT_HYPHEN, lambda _: _SOFT_HYPHEN if next(shown, True) else "", text)
 
 
