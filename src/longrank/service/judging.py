@@ -175,21 +175,27 @@ class Judging:
         """Read the file of own queries if another program has changed it, unless it has made the file wrong."""
         if self._own is not None and stamp_of(self._own) != self._own_stamp:
             with self._one_writer, suppress(InputError, OSError):  # the file may be gone in between
-                self._own_lines()
+                self._read_own_again(self._own)
 
     def _own_lines(self) -> bytes:
         """Return the lines of own queries, whole; read them again if another program has changed them.
 
         Of a file that is gone or empty, the queries stay.
         """
-        stamp = None if self._own is None else stamp_of(self._own)
-        if self._own is None or stamp is None or not stamp[1]:
+        if self._own is None or not self._read_own_again(self._own):
             return b"".join(map(_row, self._topics.values()))
-        if stamp != self._own_stamp:
-            self._take(read_queries(self._own, Notes()))
-            self._own_stamp = stamp
         lines = self._own.read_bytes()
         return lines if lines.endswith(b"\n") else lines + b"\n"
+
+    def _read_own_again(self, path: Path) -> bool:
+        """Read the own queries of a file that another program has changed; False: the file is gone or empty."""
+        stamp = stamp_of(path)
+        if stamp is None or not stamp[1]:
+            return False
+        if stamp != self._own_stamp:
+            self._take(read_queries(path, Notes()))
+            self._own_stamp = stamp
+        return True
 
     def _new_id(self) -> str:
         names = (f"q{n}" for n in range(1, len(self._topics) + len(self._grades) + 2))

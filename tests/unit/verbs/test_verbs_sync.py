@@ -20,6 +20,7 @@ from longrank.types import Notes
 from longrank.verbs.check import check
 from longrank.verbs.sync import sync, watched
 from longrank.verbs.updates import build_from_files, update
+from vanishing import vanishing
 
 
 @pytest.fixture
@@ -339,20 +340,9 @@ def test_full_texts_of_a_cord19_release_are_sources_as_its_table_is(tmp_path: Pa
         assert not any(sync([release], tmp_path / "index"))
 
 
-def test_a_file_that_vanishes_between_two_looks_has_vanished(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from longrank.verbs import source_states
-
+def test_a_file_that_vanishes_between_two_looks_has_vanished(folder: Path, tmp_path: Path) -> None:
     sync([folder], tmp_path / "index")
-    listed = source_states.files_of
-
-    def then_gone(*given: Any) -> Iterator[Any]:
-        yield from listed(*given)
-        (folder / "b.txt").unlink()
-
-    with monkeypatch.context() as patched:
-        patched.setattr(source_states, "files_of", then_gone)
+    with vanishing(folder / "b.txt"):
         assert update(tmp_path / "index").vanished == [str(folder / "b.txt")]
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
 

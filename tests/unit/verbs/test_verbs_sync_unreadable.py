@@ -15,6 +15,7 @@ from longrank.index import Index
 from longrank.types import Notes
 from longrank.verbs.sync import sync
 from longrank.verbs.updates import build_from_files
+from vanishing import vanishing
 
 
 @pytest.fixture
@@ -98,19 +99,8 @@ def test_a_file_that_cannot_be_opened_is_an_error_of_a_strict_index(
         sync([folder], tmp_path / "index")
 
 
-def test_a_file_that_vanishes_while_a_build_looks_at_it_is_no_source(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from longrank.verbs import source_states
-
-    listed = source_states.files_of
-
-    def then_gone(*given: Any) -> Iterator[Any]:
-        yield from listed(*given)
-        (folder / "b.txt").unlink()
-
-    with monkeypatch.context() as patched:
-        patched.setattr(source_states, "files_of", then_gone)
+def test_a_file_that_vanishes_while_a_build_looks_at_it_is_no_source(folder: Path, tmp_path: Path) -> None:
+    with vanishing(folder / "b.txt"):
         sync([folder], tmp_path / "index")
     assert not any(sync([folder], tmp_path / "index"))
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
