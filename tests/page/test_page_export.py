@@ -65,7 +65,7 @@ def opened(show: Show, url: str, **options: Any) -> tuple[Any, dict[str, Any]]:
         route.fulfill(response=response)
 
     page = show(url, prepare=lambda page: page.route("**/search", keep), **options)
-    page.wait_for_selector(".column:not([aria-busy]) .card")
+    page.wait_for_selector("#columns:not(:has([aria-busy])) .card")  # all columns: a late answer is announced, too
     return page, answers[0]
 
 

@@ -35,12 +35,13 @@ def pressed(page: Any, doc_id: str) -> Any:
 
 
 def reads(qrels: Path, page: Any, expected: list[str]) -> None:
-    """Wait until the file has these rows."""
+    """Wait until the file has these rows, and until the page knows: it takes no grade before it has the last answer."""
     for _ in range(200):
         if rows(qrels) == expected:
-            return
+            break
         page.wait_for_timeout(20)
     assert rows(qrels) == expected
+    page.wait_for_function("async () => !(await import('./static/grading.js')).isSending()")
 
 
 def first_of_pool(page: Any, url: str) -> str:
