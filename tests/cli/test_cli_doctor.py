@@ -39,7 +39,7 @@ def test_the_doctor_describes_and_ends_with_0(folder: Path, capsys: pytest.Captu
     lines = [line.split(maxsplit=1) for line in out.splitlines() if line.startswith("  ")]
     assert ["longrank", version("longrank")] in lines
     assert re.search(r"^  Java +none", out, re.MULTILINE)
-    assert f"{folder}: 0.0 MB" in out
+    assert f"{folder}: 1 KiB" in out
     assert "HF_HUB_OFFLINE is set" in out
     assert [line for line in out.splitlines() if line[0] != " "] == [
         "versions", "extras", "machine", "caches", "network",

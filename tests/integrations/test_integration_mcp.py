@@ -178,6 +178,7 @@ def test_passages_that_were_not_scored_are_told(index: str) -> None:
         ("read_around", {"doc_id": "none", "start": 9, "end": 3}, "end 3 lies before start 9"),
         ("search", {"query": ""}, "at least 1 character"),
         ("search", {"query": "x", "k": 51}, "less than or equal to 50"),
+        ("search", {"query": "x", "top_k": 9}, "search takes no argument 'top_k'; it takes: query, k, passages"),
     ],
 )
 def test_wrong_arguments_are_answered(index: str, tool: str, arguments: dict[str, Any], message: str) -> None:
@@ -186,12 +187,14 @@ def test_wrong_arguments_are_answered(index: str, tool: str, arguments: dict[str
     assert message in result.content[0].text
 
 
-def test_a_start_beyond_the_end_names_the_end(index: str) -> None:
+@pytest.mark.parametrize("tool", ["read_document", "read_around"])
+def test_a_start_beyond_the_end_names_the_end(index: str, tool: str) -> None:
     opened = Index.open(index)
     doc_id = opened.doc_id(0)
-    result = called(index, "read_document", doc_id=doc_id, start=10**6)
+    start = len(opened.document(doc_id).text) + 1
+    result = called(index, tool, doc_id=doc_id, start=start, **{"end": start} if tool == "read_around" else {})
     assert result.is_error
-    assert f"beyond the document's end, {len(opened.document(doc_id).text)}" in result.content[0].text
+    assert f"beyond the document's end, {start - 1}" in result.content[0].text
 
 
 def test_the_command_speaks_over_its_pipes(index: str) -> None:

@@ -314,18 +314,22 @@ def test_a_copy_that_was_damaged_here_is_not_used_for_the_next_version(s3: Store
 
 
 @pytest.mark.parametrize("damaged", ["kept", "replaced", "deleted"])
-def test_a_copy_that_was_damaged_here_is_not_sent(s3: Stores, cache: Path, damaged: str) -> None:
+@pytest.mark.parametrize("fault", ["checksum differs", "file is missing"])
+def test_a_copy_that_was_damaged_here_is_not_sent(s3: Stores, cache: Path, damaged: str, fault: str) -> None:
     write(PLACE, kept="1", replaced="2", deleted="3")
     copy = local(PLACE)
-    (copy / damaged).write_text("x")
+    if fault == "file is missing":
+        (copy / damaged).unlink()
+    else:
+        (copy / damaged).write_text("x")
     with (
         pytest.raises(
-            IntegrityError, match=rf"{damaged}: checksum differs; .* nothing was sent \(longrank cache remove remote/"
+            IntegrityError, match=rf"{damaged}: {fault}; .* nothing was sent \(longrank cache remove remote/"
         ),
         changing(PLACE) as folder,
     ):
-        (folder / "deleted").unlink()
-        (folder / "replaced").unlink()
+        (folder / "deleted").unlink(missing_ok=True)
+        (folder / "replaced").unlink(missing_ok=True)
         (folder / "replaced").write_text("new")
     remove(copy.parent.relative_to(cache).as_posix())
     assert contents(local(PLACE)) == {"kept": "1", "replaced": "2", "deleted": "3"}

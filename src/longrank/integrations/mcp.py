@@ -106,7 +106,7 @@ def make_server(
 
     following = Following(index, load)
     following.current()  # mistakes raise before the server starts
-    server = MCPServer("longrank", instructions=_INSTRUCTIONS)
+    server = _Server("longrank", instructions=_INSTRUCTIONS)
     tools = _Tools(following)
     for tool in (tools.search, tools.read_document, tools.read_around):
         server.tool()(tool)
@@ -122,6 +122,17 @@ async def openai_tools(server: MCPServer) -> list[Mapping[str, Any]]:
         }
         for tool in await server.list_tools()
     ]
+
+
+class _Server(MCPServer):  # type: ignore[misc]
+    """A server that refuses arguments that a tool does not take; the library would leave them out."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        for tool in await self.list_tools():
+            taken = tool.input_schema["properties"]
+            if tool.name == name and (unknown := [argument for argument in arguments if argument not in taken]):
+                raise ToolError(f"{name} takes no argument {unknown[0]!r}; it takes: {', '.join(taken)}")
+        return await super().call_tool(name, arguments, context)
 
 
 class _Opened(NamedTuple):
@@ -171,9 +182,9 @@ class _Tools:
         """Read the text before and after a passage, with the passage or its first 20000 characters."""
         if end < start:
             raise ToolError(f"end {end} lies before start {start}")
-        return self._part(doc_id, max(0, start - characters), min(end, start + LONGEST) + characters)
+        return self._part(doc_id, start, min(end, start + LONGEST) + characters, before=characters)
 
-    def _part(self, doc_id: str, start: int, end: int) -> Part:
+    def _part(self, doc_id: str, start: int, end: int, before: int = 0) -> Part:
         index = self._following.current().value.pipeline.index
         try:
             document = index.document(doc_id)
@@ -182,7 +193,7 @@ class _Tools:
         text = document.text
         if start > len(text):
             raise ToolError(f"start {start} lies beyond the document's end, {len(text)}")
-        end = min(end, len(text))
+        start, end = max(0, start - before), min(end, len(text))
         return Part(
             doc_id=doc_id,
             title=document.title,

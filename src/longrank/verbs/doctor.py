@@ -14,6 +14,7 @@ from typing import NamedTuple
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from longrank.small_files import size_text
 from longrank.storage.cache import cache_folder, entries, size_of
 
 _PACKAGES = ("numpy", "scipy", "numba", "torch", "transformers", "sentence-transformers", "tokenizers", "safetensors")
@@ -122,13 +123,9 @@ def _java() -> str:
 def _caches(environment: Mapping[str, str]) -> Iterator[Finding]:
     home = Path(environment.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     hub = Path(environment.get("HF_HUB_CACHE") or home / "hub")
-    yield Finding("caches", "longrank", f"{cache_folder()}: {_megabytes(sum(entries().values()))}")
+    yield Finding("caches", "longrank", f"{cache_folder()}: {size_text(sum(entries().values()))}")
     for name, folder in (("Hugging Face", hub), ("ir_datasets", Path.home() / ".ir_datasets")):
-        yield Finding("caches", name, f"{folder}: {_megabytes(size_of(folder)) if folder.is_dir() else 'none'}")
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.1f} MB"
+        yield Finding("caches", name, f"{folder}: {size_text(size_of(folder)) if folder.is_dir() else 'none'}")
 
 
 def _hub(environment: Mapping[str, str]) -> str:

@@ -263,7 +263,7 @@ def _apply(
         if doc_id not in living and doc_id in writer
     ]
     if _changed_elsewhere(sources, index):  # such an id may be that of a document added by hand
-        what = "documents deleted that have left their files, also if another command has added them again"
+        what = "documents deleted whose files are gone or hold other ids, also if another command has added them again"
         writer.notes.add(what, next(iter(gone), ""), len(gone))
     for path, own in ids.items():
         now[path] = now[path]._replace(ids=tuple(own))

@@ -107,9 +107,8 @@ def test_a_document_added_by_hand_under_the_id_of_a_document_that_left_is_delete
     notes = Notes()
     sync([folder], index, notes=notes)
     assert "y" not in Index(index)
-    assert notes.lines()[1:] == [
-        "documents deleted that have left their files, also if another command has added them again: 1 (first: y)"
-    ]
+    what = "documents deleted whose files are gone or hold other ids, also if another command has added them again"
+    assert notes.lines()[1:] == [f"{what}: 1 (first: y)"]
 
 
 def test_a_record_of_an_earlier_version_is_trusted(folder: Path, tmp_path: Path) -> None:

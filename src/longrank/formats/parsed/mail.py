@@ -26,6 +26,7 @@ _HEADER = re.compile(rb"[!-9;-~]+:|>From ")
 _POSTMARK = re.compile(
     rb"From \S.*? (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) .*\b[12]\d{3}\s"
 )
+_POSTMARK_BYTES = 1000  # of such a line; the time to match it grows with the square of its length
 _NAME = re.compile(rb"[A-Za-z][A-Za-z0-9-]*:")
 _WORD = re.compile(r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([BbQq])\?([^?\s]*)\?=")  # RFC 2047
 _LINK = re.compile(r"https?://\S+")
@@ -95,7 +96,7 @@ def _messages(path: str) -> Iterator[bytes]:
 def _begins_message(line: bytes, after: bytes, blank: bool) -> bool:
     if blank:
         return _HEADER.match(after) is not None
-    return _POSTMARK.match(line) is not None and _NAME.match(after) is not None
+    return len(line) <= _POSTMARK_BYTES and _NAME.match(after) is not None and _POSTMARK.match(line) is not None
 
 
 def _message(raw: bytes) -> Parsed:

@@ -114,9 +114,11 @@ def _check_copy(copy: Path, before: Contents, after: Contents) -> None:
     """
     for name, file in before.files.items():
         kept = name in after.files and after.files[name].sha256 == file.sha256
-        if not kept and sha256_of(copy / name) != file.sha256:
+        there = (copy / name).is_file()
+        if not kept and not (there and sha256_of(copy / name) == file.sha256):
+            fault = "checksum differs" if there else "file is missing"
             cure = f"longrank cache remove {copy.parent.relative_to(cache_folder()).as_posix()}, and try again"
-            raise IntegrityError(f"{copy / name}: checksum differs; this copy is damaged, nothing was sent ({cure})")
+            raise IntegrityError(f"{copy / name}: {fault}; this copy is damaged, nothing was sent ({cure})")
 
 
 def _sent(
