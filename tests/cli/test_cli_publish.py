@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -178,7 +179,10 @@ def test_the_card_has_data_settings_the_development_curve_and_the_licence(
 
 def test_the_python_code_of_the_card_loads_the_model(training: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["publish", str(training), "--repo", "me/tiny", "--dry-run"]) == 0
-    (code,) = re.findall(r"```python\n(.*?)```", capsys.readouterr().out, re.DOTALL)
+    card = capsys.readouterr().out
+    (command,) = re.findall(r"```sh\n(.*?)```", card, re.DOTALL)
+    assert main([*shlex.split(command)[1:], "--help"]) == 0  # refuses options that the command does not have
+    (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     names: dict[str, Any] = {}
     exec(code.replace("me/tiny", str(training / "model")), names)
     from longrank.scoring.bi_encoder import BiEncoder
@@ -194,6 +198,27 @@ def test_the_python_code_of_the_card_loads_the_model(training: Path, capsys: pyt
         query, passage = names["vectors"]
         peer = query @ passage / np.linalg.norm(query) / np.linalg.norm(passage)
     assert float(peer) == pytest.approx(float(own), abs=1e-5)
+
+
+def test_the_command_of_the_card_of_a_query_predictor_predicts(
+    training: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tiny_language_models import save_seq2seq
+
+    monkeypatch.chdir(tmp_path)
+    save_seq2seq(tmp_path / "t5")
+    (tmp_path / "t5" / "training.json").write_bytes((training / "record.json").read_bytes())
+    (tmp_path / "docs.jsonl").write_text('{"id": "d", "text": "a river bank"}\n')
+    assert main(["publish", "t5", "--repo", "me/t5", "--dry-run"]) == 0
+    card = capsys.readouterr().out
+    (command,) = re.findall(r"```sh\n(.*?)```", card, re.DOTALL)
+    program, *arguments = shlex.split(command.replace("me/t5", "./t5"))
+    assert (program, main([*arguments, "-n", "2"])) == ("longrank", 0)
+    (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code.replace("me/t5", "./t5"), names)
+    asked = names["tokenizer"]("a river", return_tensors="pt")
+    assert names["model"].generate(**asked, max_new_tokens=3).shape[0] == 1
 
 
 def test_without_network_there_is_one_line_and_exit_code_1(
@@ -217,6 +242,13 @@ def test_a_changed_file_is_refused_with_exit_code_3(copy: Path, capsys: pytest.C
     weights.write_bytes(content)
     assert main(["publish", str(copy), "--dry-run"]) == 3
     assert "checksum differs" in capsys.readouterr().err
+
+
+def test_int8_graphs_are_not_published(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / "model" / "openvino-int8").mkdir()
+    (copy / "model" / "openvino-int8" / "encoder.bin").write_text("graph")
+    assert main(["publish", str(copy), "--dry-run"]) == 2
+    assert "openvino-int8: holds a graph of longrank quantize, and graphs are not published" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "modeling.py", ".env", ".hidden.json"])

@@ -7,7 +7,8 @@
 
 A folder holds ``docs.jsonl`` or ``docs/`` (the corpus as it is distributed), ``queries.jsonl`` or ``topics*``,
 ``qrels.txt`` or ``qrels.*``, and perhaps ``passage_qrels.txt`` (`longrank.formats.passage_qrels`), ``folds.json`` and
-``judged-before.txt``; files may be gzipped (``.gz``).
+``judged-before.txt``; files may be gzipped (``.gz``). A folder of BEIR holds ``corpus.jsonl``, ``queries.jsonl`` and
+``qrels/test.tsv``.
 """
 
 from __future__ import annotations
@@ -128,12 +129,12 @@ def is_in_catalogue(source: str) -> bool:
 
 
 def documents_of(folder: Path) -> Path | None:
-    """Return the ``docs.jsonl`` of a collection folder, gzipped or not; None if it has none.
+    """Return the ``docs.jsonl``, or BEIR's ``corpus.jsonl``, of a collection folder; None if it has neither.
 
     Raises:
         InputError: the folder has both a plain and a gzipped file.
     """
-    return next(map(Path, _file(folder, "docs.jsonl")), None)
+    return next(map(Path, _documents(folder)), None)
 
 
 def completed(collection: Collection) -> Collection:
@@ -170,14 +171,22 @@ def _folder(folder: Path, entry: CatalogueEntry | None) -> Collection:
     return Collection(
         name=entry.key if entry else folder.resolve().name,
         entry=entry,
-        sources=_file(folder, "docs.jsonl") or ((str(docs),) if is_folder(docs) else ()),
+        sources=_documents(folder) or ((str(docs),) if is_folder(docs) else ()),
         queries=_file(folder, "queries.jsonl") or _files(folder, "topics*"),
-        qrels=_file(folder, "qrels.txt") or _files(folder, "qrels.*"),
+        qrels=_file(folder, "qrels.txt") or _files(folder, "qrels.*") or _file(folder / "qrels", "test.tsv"),
         passage_qrels=_file(folder, "passage_qrels.txt"),
         judged_before=_file(folder, "judged-before.txt"),
         folds=folds if folds.is_file() else None,
         folder=folder,
     )
+
+
+def _documents(folder: Path) -> tuple[str, ...]:
+    """Return ``docs.jsonl``, or BEIR's ``corpus.jsonl``, which stands beside queries or judgments."""
+    documents = _file(folder, "docs.jsonl")
+    if documents or not (_file(folder, "queries.jsonl") or is_folder(folder / "qrels")):
+        return documents
+    return _file(folder, "corpus.jsonl")
 
 
 def _file(folder: Path, name: str) -> tuple[str, ...]:

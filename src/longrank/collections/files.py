@@ -1,9 +1,9 @@
 """Find the document files of a source, and the format of each file.
 
-A source is a file, a folder (walked in sorted order), a collection folder, of which only ``docs.jsonl`` is read, a
-CORD-19 release, whose ``metadata.csv`` names the other files, or a dataset that Hugging Face ``datasets`` saved.
-Without a format, a file's first bytes or its name tell it. Files of a folder in no known format, archives, hidden
-files and the folders of package managers are skipped; the first two are counted.
+A source is a file, a folder (walked in sorted order), a collection folder, of which only ``docs.jsonl`` or BEIR's
+``corpus.jsonl`` is read, a CORD-19 release, whose ``metadata.csv`` names the other files, or a dataset that Hugging
+Face ``datasets`` saved. Without a format, a file's first bytes or its name tell it. Files of a folder in no known
+format, archives, hidden files and the folders of package managers are skipped; the first two are counted.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from longrank.types import Notes
 
 _PACKED = re.compile(r"\.(\d?z|tar(\.\w+)?|t[gbx]z2?|zip|7z|rar|bz2|xz|zst|lz4)$", re.IGNORECASE)
 _IGNORED = frozenset({"node_modules", "__pycache__", "__MACOSX"})
+_NO_DOCUMENTS = ("queries.", "topics.", "qrels.")  # in a collection folder
 _UNFIT_IN_ID = re.compile(r"[\x00-\x1f\x7f\s\ufeff\udc80-\udcff]|%(?=[0-9A-Fa-f]{2})")
 
 
@@ -85,6 +86,8 @@ def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[So
             skip(path, kind, "", options.files, notes)
             continue
         n_read += 1
+        if path.parent == folder and path.name.startswith(_NO_DOCUMENTS):
+            notes.add("files read as documents that have the names of queries, topics or judgments", str(path))
         yield SourceFile(path, _as_id(path.relative_to(folder).as_posix(), notes, path)), format
     if not n_read:
         expected = f"{options.format} files" if options.format else f"files ending in {', '.join(EXTENSIONS)}"

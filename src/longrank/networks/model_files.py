@@ -44,6 +44,9 @@ SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".metadata")
 LINEAGE_FILE = "lineage.json"
 """Earlier trainings of the weights, in folders that `longrank convert` wrote; see `longrank.models.description`."""
 
+INT8_GRAPH = "openvino-int8"
+"""Folder of the int8 graph of a quantised model."""
+
 _VOCABULARIES = ("tokenizer.json", "vocab.json", "model.safetensors.index.json")
 _VOCABULARY = 256 * MIB
 

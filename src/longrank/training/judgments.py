@@ -4,7 +4,8 @@
     shallow   every query, with some of its judgments
 
 Both keep exactly floor(rate * M) of the M judgments. A query keeps the first of its judgments in a seeded order, so a
-higher rate keeps nearly all judgments of a lower rate. Judgments for testing are never sampled.
+higher rate keeps nearly all judgments of a lower rate. Judgments for testing are never sampled. Grades below zero are
+no judgments: they are neither counted, nor kept, nor dropped.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ def sample_judgments(
     share = Fraction(str(rate)) if 0 < rate <= 1 else None
     if share is None:
         raise InputError("a sampling rate is over 0 and at most 1", got=rate)
+    qrels = _judged(qrels)
     parts = _parts(qrels, folds, notes)
     sizes = {query_id: len(qrels[query_id]) for part in parts for query_id in part}
     if floor(share * sum(sizes.values())) < 1:
@@ -92,6 +94,11 @@ def judgments_to_learn(
     for query_id in sorted(sampled.dropped.keys() - sampled.qrels.keys()):
         notes.add("queries whose judgments sampling dropped, not trained or validated on", query_id)
     return sampled
+
+
+def _judged(qrels: Qrels) -> Qrels:
+    judged = {query_id: {doc: grade for doc, grade in docs.items() if grade >= 0} for query_id, docs in qrels.items()}
+    return {query_id: docs for query_id, docs in judged.items() if docs}
 
 
 def _parts(qrels: Qrels, folds: Mapping[str, Fold] | None, notes: Notes) -> list[list[str]]:

@@ -116,9 +116,11 @@ def _use(folder: Path, name: str) -> _Use:
     kind = str((config.get("architectures") or [""])[0])
     if kind.endswith("ForConditionalGeneration"):
         python = (
-            f'from transformers import AutoModelForSeq2SeqLM\n\nmodel = AutoModelForSeq2SeqLM.from_pretrained("{name}")'
+            "from transformers import AutoModelForSeq2SeqLM, AutoTokenizer\n\n"
+            f'tokenizer = AutoTokenizer.from_pretrained("{name}")\n'
+            f'model = AutoModelForSeq2SeqLM.from_pretrained("{name}")'
         )
-        command = f"longrank expand docs.jsonl -o expansions.jsonl --model {name}"
+        command = f"longrank expand docs.jsonl {name} -o expansions.jsonl"
         return _Use("transformers", "text2text-generation", python, command)
     named = kind.endswith("ForSequenceClassification")
     command = rerank_command(network or "maxp", name)

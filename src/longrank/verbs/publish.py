@@ -10,7 +10,7 @@ from typing import NamedTuple
 from longrank.errors import InputError
 from longrank.models.description import FILE, describe
 from longrank.networks.model_card import CARD
-from longrank.networks.model_files import SUFFIXES, find_model
+from longrank.networks.model_files import INT8_GRAPH, SUFFIXES, find_model
 from longrank.networks.uploading import upload
 from longrank.small_files import CONFIG, read_small
 from longrank.storage import MANIFEST
@@ -132,8 +132,11 @@ def _files(folder: Path) -> dict[str, Path]:
     """Return name in the repository -> file.
 
     Raises:
-        InputError: a file that no model needs.
+        InputError: a file that no model needs, or an int8 graph.
     """
+    if (folder / INT8_GRAPH).is_dir():
+        what = "holds a graph of longrank quantize, and graphs are not published"
+        raise InputError(what, path=folder / INT8_GRAPH, fix="publish the model that was quantised")
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     for path in files.values():
         if (path.suffix not in _SUFFIXES and path.name not in _NAMES) or path.name.startswith("."):

@@ -176,3 +176,13 @@ def test_every_reader_takes_a_folder_of_several_files_by_path_and_by_name(tmp_pa
         assert [query.text for query in read_queries(source, field="description")] == ["Why do dogs bark?"] * 2
         assert read_qrels(source) == {"701": {"d1": 1}, "751": {"d1": 1}}
         assert [document.doc_id for document in read_documents(source)] == ["d1"]
+
+
+def test_a_folder_of_beir_is_a_collection_folder(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "title": "Dogs", "text": "They bark."}\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "why do dogs bark"}\n')
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    assert [document.doc_id for document in read_documents(tmp_path)] == ["d1"]
+    assert [query.query_id for query in read_queries(tmp_path)] == ["q1"]
+    assert read_qrels(tmp_path) == {"q1": {"d1": 1}}

@@ -56,6 +56,15 @@ def test_patterns_choose_files_and_folders(tmp_path: Path) -> None:
     assert [d.doc_id for d in read(tmp_path, include=("x/*",))] == ["x/g.txt"]
 
 
+def test_files_with_the_names_of_queries_or_judgments_are_documents_and_are_counted(tmp_path: Path) -> None:
+    for name in ("queries.txt", "corpus.jsonl", "deep/qrels.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('{"id": "d", "text": "cats"}\n' if name == "corpus.jsonl" else "cats")
+    notes = Notes()
+    assert [d.doc_id for d in read(tmp_path, notes)] == ["d", "queries.txt", "deep/qrels.txt"]
+    assert notes["files read as documents that have the names of queries, topics or judgments"] == 1
+
+
 def test_the_content_tells_the_format_before_the_name(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     (tmp_path / "a.txt").write_bytes(pdf_bytes([["Cats purr."]]))

@@ -29,6 +29,12 @@ def test_without_scores_they_are_one_by_rank() -> None:
     assert [item.score for item in scored(rows(None, None, None), PLACE, Notes())] == [1, 1 / 2, 1 / 3]
 
 
+@pytest.mark.parametrize("scores", [(0.9, None, 0.2), (None, 0.2), (0.9, None)])
+def test_a_score_that_is_missing_beside_others_is_refused(scores: tuple[float | None, ...]) -> None:
+    with pytest.raises(InputError, match=r"'d\d' is not a finite number; return a score for each document"):
+        scored(rows(*scores), PLACE, Notes())
+
+
 @pytest.mark.parametrize("scores", [(0.1, 0.4, 0.5, 0.9, 1.5, 1.7), (0.1, 0.1, 0.4, 0.5, 0.9, 0.9, 1.5, 1.7)])
 def test_scores_that_never_fall_are_distances_and_refused(scores: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match=r"^table pages: the scores grow from .*; return scores that fall"):

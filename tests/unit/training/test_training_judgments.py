@@ -67,6 +67,17 @@ def test_what_is_not_kept_is_dropped_and_nothing_else_changes() -> None:
             assert list(kept.get(query_id, {})) == [doc_id for doc_id in docs if doc_id in kept.get(query_id, {})]
 
 
+@pytest.mark.parametrize("scheme", list(SCHEMES))
+def test_grades_below_zero_are_no_judgments(scheme: str) -> None:
+    judged = qrels_of(4, 8, 5)
+    spam = {query_id: {"spam1": -2, **docs, "spam2": -1} for query_id, docs in judged.items()} | {"none": {"d0": -1}}
+    folds = {"s1": Fold(("q0", "q1", "none"), ("q2",), ())}
+    notes = Notes()
+    sample = sample_judgments(spam, 0.5, scheme=scheme, seed=3, notes=notes, folds=folds)
+    assert sample == sampled(judged, 0.5, scheme, {"s1": Fold(("q0", "q1"), ("q2",), ())}, seed=3)
+    assert notes["queries of the folds without judgments"] == 1
+
+
 def test_judgments_of_queries_that_are_only_tested_are_left_alone() -> None:
     folds = {"s1": Fold(("q0", "q1"), ("q2",), ("q3",))}
     notes = Notes()

@@ -24,11 +24,10 @@ from typing import Any
 from longrank.errors import InputError
 from longrank.networks.backends import Inputs
 from longrank.networks.backends.openvino_runtime import NAME, openvino, save
-from longrank.networks.model_files import SUFFIXES, Model
+from longrank.networks.model_files import INT8_GRAPH, SUFFIXES, Model
 from longrank.storage import MANIFEST, atomic_write, sha256_of, verify, write_manifest
 
 RECORD = "quantization.json"
-_GRAPH = "openvino-int8"
 
 
 def quantized_folder(model: Model) -> Path:
@@ -45,7 +44,7 @@ def quantized_folder(model: Model) -> Path:
             fix="make one: longrank quantize MODEL INDEX QUERIES -o FOLDER",
         )
     verify(model.path)
-    return model.path / _GRAPH
+    return model.path / INT8_GRAPH
 
 
 def write_quantized(
@@ -62,14 +61,14 @@ def write_quantized(
         folder: an empty folder.
     """
     shutil.copytree(model.path, folder, ignore=_not_read, dirs_exist_ok=True)
-    (folder / _GRAPH).mkdir(exist_ok=True)  # exists if the model was quantised before
+    (folder / INT8_GRAPH).mkdir(exist_ok=True)  # exists if the model was quantised before
     ov = openvino()
     network = quantize(ov.Core().read_model(str(graph / NAME)), batches)
     network.set_friendly_name("encoder")  # OpenVINO's names count all networks and nodes of the process
     for n, node in enumerate(network.get_ordered_ops()):
         node.set_friendly_name(f"{node.get_type_name()}_{n}")
-    save(network, folder / _GRAPH / NAME)
-    checksums = {path.name: sha256_of(path) for path in sorted((folder / _GRAPH).iterdir())}
+    save(network, folder / INT8_GRAPH / NAME)
+    checksums = {path.name: sha256_of(path) for path in sorted((folder / INT8_GRAPH).iterdir())}
     with atomic_write(folder / RECORD, "w") as stream:
         stream.write(json.dumps({**record, "graph": checksums}, indent=1) + "\n")
     write_manifest(folder, {"format": "longrank quantized model"})

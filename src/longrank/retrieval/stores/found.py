@@ -104,20 +104,21 @@ def documents_of(records: Iterable[Record], place: Path, notes: Notes) -> list[D
 
 
 def scored(rows: Sequence[tuple[Record, Any]], place: Path, notes: Notes) -> list[Found]:
-    """Return records with their scores as found documents; without scores, the score is 1 / rank.
+    """Return records with their scores as found documents; if none has a score, the scores are 1 / rank.
 
     The first record of an id stays; others are counted.
 
     Raises:
-        InputError: as `documents_of`, a score that is not a finite number, or scores of several documents that grow
-            from the first to the last: distances.
+        InputError: as `documents_of`, a score that is missing beside others, or not a finite number, or scores of
+            several documents that grow from the first to the last: distances.
     """
+    has_scores = any(score is not None for _, score in rows)
     first, scores = dict[str, Record](), dict[str, float]()
     for rank, (record, score) in enumerate(rows, 1):
         if first.setdefault(record.doc_id, record) is not record:
             notes.add("documents that the store returned twice, counted once", f"document {record.doc_id}")
             continue
-        scores[record.doc_id] = 1 / rank if score is None else _number(score, record.doc_id, place)
+        scores[record.doc_id] = _number(score, record.doc_id, place) if has_scores else 1 / rank
     _check_order(list(scores.values()), place, notes)
     documents = documents_of(first.values(), place, notes)
     return [Found(document, scores[document.doc_id]) for document in documents]
@@ -143,5 +144,6 @@ def _number(score: Any, doc_id: str, place: Path) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise InputError(f"the score of document {doc_id!r} is not a finite number", path=place, got=score)
+        fix = "return a score for each document, or for none"
+        raise InputError(f"the score of document {doc_id!r} is not a finite number", path=place, got=score, fix=fix)
     return number
