@@ -454,4 +454,4 @@ def test_declared_charsets_are_read_as_browsers_read_them(
     (tmp_path / "note.txt").write_bytes(b"\x1b$BF|K\\8l\x1b(B")
     [located] = locate_documents([str(tmp_path)], notes, CorpusOptions(guess=True))
     assert located.document.text == "日本語"
-    assert notes["files in another encoding than UTF-8, guessed"] == 1
+    assert notes["files in another encoding than UTF-8, guessed as iso2022_jp_ext"] == 1
