@@ -50,7 +50,9 @@ _BYTE = re.compile(rb"[\x80-\xff]")
 _QUOTES = frozenset("\xa0«»“”„‘’–—…")
 _SIGNS = _QUOTES | frozenset("‹›‚•°§©®™ªº¿¡£€·²³½¼¾µ±×\xad")
 _INNER = frozenset("’·\xad–—")  # signs inside words
-_UNLIKELY, _SIGN_BESIDE_LETTER, _CAPITAL_WITHIN, _LONE = 9.0, 4.0, 4.0, 2.0  # bits
+_SELDOM_BEFORE = {"è": "aeio", "ã": " abcdfghijklmnpqrtuvwxyz"}
+"""Letters, and the end of a word, before which Western languages seldom have a letter: there it is č or ă."""
+_UNLIKELY, _SIGN_BESIDE_LETTER, _CAPITAL_WITHIN, _LONE, _SELDOM = 9.0, 4.0, 4.0, 2.0, 3.0  # bits
 _MOST_UNLIKELY = 0.15  # share of unlikely letters that a text in Latin letters may have
 _MOST_NEIGHBOURS = 0.5  # share of letters beyond ASCII behind another: of other scripts, nearly all
 
@@ -58,7 +60,7 @@ _MOST_NEIGHBOURS = 0.5  # share of letters beyond ASCII behind another: of other
 class _Place(NamedTuple):
     byte: int
     before: str  # "a": a small letter of ASCII, "A": a capital, "+": a byte beyond ASCII, "": no letter
-    letter_follows: bool
+    after: str  # a small letter of ASCII, "+": a byte beyond ASCII, "": no letter
 
 
 def encoding_of(sample: bytes, most_mess: float) -> str:
@@ -92,11 +94,7 @@ def _latin(sample: bytes) -> tuple[str, bool]:
 def _place(sample: bytes, at: int) -> _Place:
     before, after = sample[at - 1 : at] if at else b"", sample[at + 1 : at + 2]
     kind = "+" if before >= b"\x80" else "a" if before.islower() else "A" if before.isupper() else ""
-    return _Place(sample[at], kind, _is_letter(after))
-
-
-def _is_letter(byte: bytes) -> bool:
-    return byte.isalpha() or byte >= b"\x80"
+    return _Place(sample[at], kind, "+" if after >= b"\x80" else after.lower().decode() if after.isalpha() else "")
 
 
 def _bits(places: Counter[_Place], encoding: str, sample: bytes) -> tuple[float, int]:
@@ -116,11 +114,12 @@ def _bits(places: Counter[_Place], encoding: str, sample: bytes) -> tuple[float,
 
 def _cost(place: _Place, encoding: str, language: str) -> float:
     letter = bytes([place.byte]).decode(encoding)
-    lone = not place.before and not place.letter_follows
+    lone = not place.before and not place.after
     rank = language.find(letter.lower())
     if rank >= 0:
         capital = letter.isupper() and place.before == "a"
-        return log2(rank + 2) + _CAPITAL_WITHIN * capital + _LONE * lone
-    if letter not in _SIGNS or (place.before and place.letter_follows and letter not in _INNER):
+        seldom = (place.after or " ") in _SELDOM_BEFORE.get(letter.lower(), "")
+        return log2(rank + 2) + _CAPITAL_WITHIN * capital + _LONE * lone + _SELDOM * seldom
+    if letter not in _SIGNS or (place.before and place.after and letter not in _INNER):
         return _UNLIKELY
     return 1.0 if lone or letter in _QUOTES else _SIGN_BESIDE_LETTER

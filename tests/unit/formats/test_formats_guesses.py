@@ -21,8 +21,13 @@ TEXTS = {
         "He said “no” – it’s £5.",
         "“a” «b»",
         "Straße",
+        "Não são",
+        "A mãe e o irmão",
+        "Cioè, non c'è. Le père et la mère.",
     ),
     "cp1250": (
+        "Setarea dacă este vorba despre o imprimantă",
+        "Izhodne datoteke v javanskem načinu",
         "Nelze otevřít příliš dlouhý soubor.",
         "Nie można otworzyć źródła, więc żółw śpi.",
         "A könyvtár nem íródott, őszi időjárás.",
