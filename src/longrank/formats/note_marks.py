@@ -12,7 +12,7 @@ _NAMES = (
 )
 _HINTS = tuple(map(re.compile, ("<sup", "<SUP", "ote(?:[Rr]ef|anc|sym|[-_])")))
 """Texts of which each mark holds at least one. Each begins with letters that `re` looks up fast."""
-_BEFORE = 2000  # characters from the begin of a tag to a name in it
+_BEFORE = 2000  # characters from the start of a tag to a name in it
 _TAGS = r"(?:<(?!/?(?:a|sup)\b)[^<>]*+>|\s)*+"  # such as the <span> around a bracket
 _TEXT = rf"""{_TAGS}(?:
       [*†‡§¶\#]{{1,4}}+ | &(?:dagger|sect|para);
@@ -26,7 +26,7 @@ _MARK = regex.compile(
     | {_LINK}\s*+<sup\b[^<>]*+>{_TEXT}</sup\s*+>{_TAGS}</a\s*+>
     | <(?P<name>a|span|sup)\s(?=[^<>]*?(?:doc-noteref|(?<=["'\s=])(?:{_NAMES})(?=["'\s>])))[^<>]*+>
       [^<]{{0,20}}+(?:<(?!/?(?P=name)\b)[^<>]*+>[^<]{{0,20}}+){{0,9}}+</(?P=name)\s*+>
-    )(?P<word>(?=\w))?""",
+    )(?P<word>(?=(?:<[^<>]*+>){{0,3}}+\w))?""",
     regex.IGNORECASE | regex.VERBOSE,
 )
 
@@ -40,9 +40,8 @@ def separated_marks(markup: str) -> str:
     parts: list[str] = []
     position = 0
     for start in sorted(hint.start() for hints in _HINTS for hint in hints.finditer(markup)):
-        before = markup.rfind(
-            "<", max(position, start - _BEFORE), start
-        )  # the tag of a name, or the link around a <sup>
+        # the tag of a name, or the link around a <sup>
+        before = markup.rfind("<", max(position, start - _BEFORE), start)
         marks = (_MARK.match(markup, begin) for begin in (start, before) if begin >= position)
         if mark := next(filter(None, marks), None):
             parts += [markup[position : mark.start()], " ", mark[0], " " * (mark["word"] is not None)]
