@@ -7,6 +7,8 @@ from html import escape
 
 import regex
 
+from longrank.formats.note_marks import separated_marks
+
 STARTS, END = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5", "\ufdd6"
 """Marks of the starts of headings of level 1 to 6, and of an end. They are noncharacters, which no text holds."""
 
@@ -18,7 +20,7 @@ def prepared(markup: str) -> str:
     """
     if any(mark in markup for mark in STARTS + END):
         markup = re.sub(f"[{STARTS}{END}]", "", markup)
-    renamed: str = _TAG.sub(_renamed, _without_drawings(markup))
+    renamed: str = _TAG.sub(_renamed, _without_drawings(separated_marks(markup)))
     return renamed
 
 

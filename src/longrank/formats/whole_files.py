@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from longrank.errors import InputError, install_line
+from longrank.formats.guesses import encoding_of
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode
 from longrank.formats.opening import Limits, read_chunks
 from longrank.formats.parsed.encodings import REPLACED, Decoded, by_escapes, nearly_fitting
@@ -16,7 +17,7 @@ from longrank.types import Notes
 
 _SAMPLE = 1 << 16  # bytes that a guess looks at
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_GUESSED = "files in another encoding than UTF-8, guessed"
+_GUESSED = "files in another encoding than UTF-8, guessed as "
 _MOST_MESS = 0.2  # share of improbable letters that a guess may have
 
 
@@ -76,7 +77,7 @@ def decoded(raw: bytes, path: Path, notes: Notes, options: CorpusOptions) -> str
     """
     if options.guess and options.text.encoding == DEFAULT_TEXT.encoding and options.text.errors == "strict":
         if escaped := by_escapes(raw):
-            notes.add(_GUESSED, f"{path}: {escaped.encoding}")
+            notes.add(_GUESSED + escaped.encoding, str(path))
             return counted(escaped, path, notes)
         try:
             raw.decode("utf-8")
@@ -94,7 +95,7 @@ def counted(read: Decoded, path: Path, notes: Notes) -> str:
 
 def _guessed(raw: bytes, path: Path, notes: Notes) -> str:
     encoding = _encoding(raw, path)
-    notes.add(_GUESSED, f"{path}: {encoding}")
+    notes.add(_GUESSED + encoding, str(path))
     return decode(raw, path, notes, TextOptions(encoding)).removeprefix("\ufeff")
 
 
@@ -107,12 +108,10 @@ def _encoding(raw: bytes, path: Path) -> str:
         raise InputError(
             "is not UTF-8; a guess of its encoding needs the extra 'files'", path=path, fix=install_line("files")
         )
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(raw[:_SAMPLE], threshold=_MOST_MESS).best()
-    if best is None:
+    encoding = encoding_of(raw[:_SAMPLE], _MOST_MESS)
+    if not encoding:
         raise InputError("is not a text file: its bytes fit no encoding", path=path)
-    return str(best.encoding)
+    return encoding
 
 
 def _is_utf_16(path: Path) -> bool:

@@ -111,9 +111,13 @@ def test_another_encoding_is_guessed_in_a_folder_and_counted(tmp_path: Path) -> 
     german = "Die Kühe stehen müßig auf der Wiese, während der Bäcker Brötchen und süße Kuchen verkauft. " * 5
     (tmp_path / "a.txt").write_bytes(german.encode("cp1252"))
     (tmp_path / "b.txt").write_bytes(german.encode("utf-16"))
+    (tmp_path / "c.txt").write_bytes("déjà vu garçon".encode("cp1252"))
     notes = Notes()
-    assert [d.text for d in read(tmp_path, notes)] == [german, german]
-    assert notes["files in another encoding than UTF-8, guessed"] == 2
+    assert [d.text for d in read(tmp_path, notes)] == [german, german, "déjà vu garçon"]
+    assert notes.lines() == [
+        f"files in another encoding than UTF-8, guessed as cp1252: 2 (first: {tmp_path / 'a.txt'})",
+        f"files in another encoding than UTF-8, guessed as utf-16: 1 (first: {tmp_path / 'b.txt'})",
+    ]
     with pytest.raises(InputError, match="is not utf-8"):
         list(read_documents(tmp_path / "a.txt"))
 

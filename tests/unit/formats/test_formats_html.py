@@ -101,6 +101,42 @@ def test_elements_inside_words_separate_none(name: str) -> None:
     assert page(f"<p>be<{name}>fo</{name}>re").text == "before"
 
 
+def in_page(markup: str) -> str:
+    return read_page(markup, "", Notes(), navigation=False).text
+
+
+def in_book(markup: str) -> str:
+    writer = TextWriter()
+    add_html(markup, writer)
+    return writer.parsed("").text
+
+
+NOTED = [
+    '<a href="#fn1" class="footnote-ref" id="fnref1" role="doc-noteref"><sup>1</sup></a>',  # pandoc
+    '<a href="#fn1" class="footnote-ref" id="fnref1" epub:type="noteref">1</a>',
+    '<sup id="fnref:1"><a class="footnote-ref" href="#fn:1">1</a></sup>',  # Python-Markdown
+    '<a class="footnote-reference brackets" href="#id1" id="id2">1</a>',  # docutils
+    '<sup id="cite_ref-1" class="reference"><a href="#cite_note-1"><span>&#91;</span>1<span>&#93;</span></a></sup>',
+    '<sup><a href="#user-content-fn-1" data-footnote-ref>1</a></sup>',  # GitHub
+    '<a class="sdfootnoteanc" name="sdfootnote1anc" href="#sdfootnote1sym"><sup>1</sup></a>',  # LibreOffice
+    '<span class="Footnote_20_anchor" title="x"><a href="#ftn1" id="body_ftn1">1</a></span>',
+    '<a class="Footnote_20_Symbol" id="ftn1" href="#body_ftn1">1</a>',
+    '<sup id="calledF1"><a epub:type="noteref" href="#dataF1">1</a></sup>',
+    "<SUP><A HREF=notes.xhtml#n1>*</A></SUP>",
+    '<sup><a href="#a">&dagger;</a></sup>',
+]
+NO_NOTES = ["<sup>2</sup>", '<sup><a href="http://a.org">2</a></sup>', '<sup><a href="#th">th</a></sup>', "<sup>2<a>"]
+
+
+@pytest.mark.parametrize("read", [in_page, in_book])
+def test_marks_of_footnotes_separate_words(read: Callable[[str], str]) -> None:
+    for mark in NOTED:
+        words = read(f"<p>Harbours{mark} traded{mark}, and{mark}<p><span>{mark}</span>See.").split()
+        assert {"Harbours", "traded", "and", "See."} <= {word.rstrip(",") for word in words}, mark
+    for mark in NO_NOTES:
+        assert read(f"<p>m{mark} and").split()[0] in ("m2", "mth")
+
+
 def test_no_word_of_nested_elements_is_lost_or_glued() -> None:
     random = Random(7)
     ended_by_others = {
@@ -360,6 +396,10 @@ def test_a_page_keeps_the_language_that_it_names(start: str, lang: dict[str, str
 
 
 UNCLOSED = [
+    "<sup>",
+    "<a href=#1><sup>1",
+    "<sup class=noteref><b>",
+    "footnote-ref",
     "<h2 '",
     '<h2 "',
     "<h2 a",
@@ -414,4 +454,4 @@ def test_declared_charsets_are_read_as_browsers_read_them(
     (tmp_path / "note.txt").write_bytes(b"\x1b$BF|K\\8l\x1b(B")
     [located] = locate_documents([str(tmp_path)], notes, CorpusOptions(guess=True))
     assert located.document.text == "日本語"
-    assert notes["files in another encoding than UTF-8, guessed"] == 1
+    assert notes["files in another encoding than UTF-8, guessed as iso2022_jp_ext"] == 1

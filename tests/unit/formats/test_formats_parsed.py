@@ -289,6 +289,11 @@ def test_headers_of_tables_subtitles_and_names_with_underscores_are_text() -> No
     ]  # fmt: skip
 
 
+def test_an_escaped_blank_of_restructuredtext_joins_what_it_stands_between() -> None:
+    (document,) = read_rst("H\\ :sub:`2`\\ O, *re*\\ mark, name_\\ s, one\\\ntwo, 2 \\* 3.\n")
+    assert document.text == "H2O, remark, names, onetwo, 2 * 3."
+
+
 def mail(path: Path, message: EmailMessage | MIMEMultipart) -> tuple[str, int]:
     """Write a message; return its text and the number of attachments that are not read."""
     path.write_bytes(bytes(message))
@@ -513,10 +518,19 @@ def test_a_letter_that_json_escapes_as_a_pair_is_one_letter() -> None:
     assert split_front_matter(block).values == {"title": "Cats 😀", "half": "x\ufffd"}
 
 
-@pytest.mark.parametrize("key", ["Date Created", "标题", '"author"', "'it'", "2nd author"])
+@pytest.mark.parametrize(
+    "key", ["Date Created", "标题", '"author"', "'it'", "2nd author", "og:image", "a:b:c", '"og:image"', "'it is: so'"]
+)
 def test_keys_of_front_matter_are_those_of_yaml(key: str) -> None:
     name = key.strip("\"'").lower()
     assert split_front_matter(f"---\n{key}: x\nnone: ~\n---\nbody") == ({name: "x"}, "body", 0)
+
+
+def test_three_dots_end_front_matter_of_yaml_alone() -> None:
+    assert split_front_matter("---\ntitle: Cats\n...\nbody\n---\n") == ({"title": "Cats"}, "body\n---\n", 0)
+    for text in ('+++\ntitle = "Cats"\n...\nbody', "---\n10:30: tea\n11:00: cake\n---\nbody"):
+        assert split_front_matter(text) == ({}, text, 0)
+    assert split_front_matter("---\nimage:\n  og:url: cat.png\n---\nbody") == ({}, "body", 1)
 
 
 @pytest.mark.parametrize("block", ["# Minutes\n- Ann: yes\n\nNext: June\n", "Ann: Which?\n\nBob: This.\n\nAnn: Ah.\n"])

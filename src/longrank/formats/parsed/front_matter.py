@@ -12,10 +12,12 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import NamedTuple
 
-_BLOCK = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?\n)??\1[ \t]*(?:\n|\Z)", re.DOTALL)
-_YAML = re.compile(r"""\s|$|\#|-(?:\s|$)|[\]}]|[\w"'][^:]*:(?:\s|$)""")  # indented, empty, a comment, an item, or a key
-_KEY = re.compile(r"""(?P<quote>["']?)(?P<key>[^:]*?)(?P=quote)[ \t]*:(?:\s+(?P<value>.*)|$)""")
-_NESTED = re.compile(r"""-(?:\s|$)|(?:"[^"]*"|'[^']*'|[^\s"'#][^:]*):(?:\s|$)|[\[{&*]""")
+_BLOCK = re.compile(r"\A(?:(---)|\+\+\+)[ \t]*\n(.*?\n)??(?(1)(?:---|\.\.\.)|\+\+\+)[ \t]*(?:\n|\Z)", re.DOTALL)
+_KEYS = r""""[^"]*"|'[^']*'|[^\s"'#][^:]*|[^\s"'#\d]\S*"""  # a colon without a blank behind it may be part of a key
+_YAML = re.compile(rf"\s|$|\#|-(?:\s|$)|[\]}}]|(?=[\w\"'])(?:{_KEYS})[ \t]*:(?:\s|$)")
+"""A line that is indented, empty, a comment, an item, or a key."""
+_KEY = re.compile(r"""(?P<quote>["']?)(?P<key>(?<=["']).*?|[^:]*?|\S*?)(?P=quote)[ \t]*:(?:\s+(?P<value>.*)|$)""")
+_NESTED = re.compile(rf"-(?:\s|$)|(?:{_KEYS}):(?:\s|$)|[\[{{&*]")
 _BLOCK_SCALAR = re.compile(r"([|>])[-+\d]*\s*(?:#.*)?$")
 _NULLS = ("~", "null", "Null", "NULL")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
@@ -42,7 +44,7 @@ def split_front_matter(text: str) -> FrontMatter:
     FrontMatter(values={'title': 'Cats'}, text='They purr.', n_left_out=1)
     """
     match = _BLOCK.match(text)
-    found = (_toml if match[1] == "+++" else _yaml)(match[2] or "") if match else {}
+    found = (_yaml if match[1] else _toml)(match[2] or "") if match else {}
     if not (match and found):
         return FrontMatter({}, text, 0)
     values = {key: value for key, value in found.items() if value}

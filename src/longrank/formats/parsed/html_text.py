@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+from longrank.formats.note_marks import separated_marks
 from longrank.formats.parsed.writer import TextWriter
 
 _CODE = frozenset({"script", "style", "annotation", "annotation-xml"})
@@ -51,7 +52,7 @@ def add_html(markup: str, writer: TextWriter) -> str:
         The page's title, empty if it has none.
     """
     reader = _Reader(writer)
-    reader.feed(markup)
+    reader.feed(separated_marks(markup))
     reader.close()
     reader.finish()
     return " ".join(reader.title.split())

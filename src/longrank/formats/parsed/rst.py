@@ -44,8 +44,8 @@ _INLINE = (
     (re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*"), r"\1"),
     (re.compile(r"(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<!\w)\|([^|\s][^|]*)\|_{0,2}"), r"\1"),
-    (re.compile(r"(?<!\w)((?!_)\w+?)__?(?=$|[\s.,;:!?)])"), r"\1"),  # a reference does not begin with _
-    (re.compile(r"\\(.)"), r"\1"),
+    (re.compile(r"(?<!\w)((?!_)\w+?)__?(?=$|[\s.,;:!?)\\])"), r"\1"),  # a reference does not begin with _
+    (re.compile(r"\\(?:\s|(.))"), r"\1"),  # an escaped blank or line end joins what it stands between
 )
 
 
