@@ -97,6 +97,8 @@ def test_json_prints_one_object_per_document(files: Files, capsys: pytest.Captur
     assert lines[0]["query_id"] == "1"
     assert lines[0]["passages"][0].keys() == {"index", "start", "end", "score", "weight"}
     assert not files["out"].exists()
+    assert main(["aggregate", str(files["evidence"]), "--json", "--mix", "lexical=0"]) == 2
+    assert "as it is written, without --mix; leave out one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -113,6 +115,10 @@ def test_json_prints_one_object_per_document(files: Files, capsys: pytest.Captur
         (["-a", "maxp", "--interpolate", "0.5", "--normalize", "max"], "unknown normalisation"),
         (["-a", "maxp", "--tail", "cut"], "keep or drop"),
         (["-a", "document"], "no document scores"),
+        (["-a", "kmaxp", "-k", "5", "--set", "k=2"], "k is given twice (got '--set k=2')"),
+        (["-a", "birch", "--weights", "1", "--set", "aggregate.weights=1,0.2"], "weights is given twice"),
+        (["-a", "maxp", "--set", "aggregate.name=avgp"], "name is given twice"),
+        (["--json"], "--json prints the evidence as it is written, without -o"),
         ([], "-o RUN and --aggregator NAME are missing"),
     ],
 )

@@ -82,6 +82,19 @@ def test_each_fold_is_ranked_with_weights_learned_on_the_others_as_aggregate_ran
     assert (tmp_path / "again" / "run.txt").read_bytes() == (tmp_path / "w" / "run.txt").read_bytes()
 
 
+def test_queries_without_judgments_are_ranked_by_the_setting_of_their_fold() -> None:
+    import longrank
+
+    first = {f"q{n}": {"a": 3.0, "b": 2.0, "c": 1.0} for n in range(1, 5)}
+    reranked = {query_id: {"a": 1.0, "b": 2.0, "c": 0.0} for query_id in first}
+    qrels = {"q1": {"b": 1}, "q2": {"b": 1}, "q3": {"a": 1}}
+    folds = [["q1"], ["q2"], ["q3", "q4"]]
+    found = longrank.weigh(qrels, first, reranked, {"alpha": [0, 1]}, folds=folds)
+    assert list(found.run) == list(first)
+    assert [row.doc_id for row in found.run["q4"]] == [row.doc_id for row in found.run["q3"]]
+    assert set(found.outcome.setting_of) == {"q1", "q2", "q3"}  # of these the value is
+
+
 def test_weights_of_another_set_are_frozen(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = ",".join(str(folder / name) for name in ("b.qrels", "b.run", "b.reranked.evidence"))
     assert weigh(folder, tmp_path / "w", "--learn-on", other, *BIRCH, "-m", "nDCG@10") == 0

@@ -127,6 +127,7 @@ class SparseModel:
     def _encode(self, texts: Sequence[str]) -> SparseRows:
         packed = list(self._feeder.packer.texts([self._prompt + text for text in texts]))
         rows = self._feeder.run(packed, self._forward)
+        rows[[not text.strip() for text in texts]] = 0  # an empty text has no term
         places, terms = np.nonzero(rows)
         lengths = np.bincount(places, minlength=len(texts)).astype(np.int64)
         truncated = np.array([text.truncated for text in packed], np.bool_)

@@ -1,8 +1,9 @@
 """Bi-encoders: the score is the cosine of the query's vector and the passage's.
 
 Any model of sentence-transformers (Reimers and Gurevych 2019), as in Santos et al., with the model's own pooling. A
-zero vector scores 0. Passage vectors do not depend on the query, so they are kept in memory (except for very long
-documents) and can be stored with the index (`longrank.index.vectors`).
+zero vector scores 0. An empty text has a zero vector: models put it nearer to most queries than texts on other
+subjects. Passage vectors do not depend on the query, so they are kept in memory (except for very long documents) and
+can be stored with the index (`longrank.index.vectors`).
 
 Each document has its own batches, so its vectors are a function of its passages alone.
 """
@@ -247,7 +248,10 @@ class BiEncoder:
             rows = self._network({**features, **extra})["sentence_embedding"][:, : self.dimension].float().cpu().numpy()
             return from_numpy(held(np.ascontiguousarray(rows)))
 
+        results = self._feeder.run_apart(packed, forward)
+        for rows, texts in zip(results, documents, strict=True):
+            rows[[not text.strip() for text in texts]] = 0
         return [
             Vectors(rows, np.array([text.truncated for text in texts], dtype=np.bool_))
-            for rows, texts in zip(self._feeder.run_apart(packed, forward), packed, strict=True)
+            for rows, texts in zip(results, packed, strict=True)
         ]

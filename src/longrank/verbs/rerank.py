@@ -117,13 +117,18 @@ def rerank(
         check_no_language(index, lang)
         index = index_of_run(open_store(str(index)), queries, first_stage, notes)
     final = {"final.depth": depth, "final.tail": tail, "scorer.options.device": devices[0] if devices else None}
+    given = {key: value for key, value in final.items() if value is not None}
+    if twice := given.keys() & {text.partition("=")[0].strip() for text in listed(assignments)}:
+        key = min(twice)
+        what = f"{key} is given twice: as {key.rpartition('.')[2]} and as a setting"
+        raise InputError(what, got=given[key], fix="leave out one of them")
     opened = open_pipeline(
         index,
         pipeline,
         model=model,
         assignments=[
             *listed(assignments),
-            *listed({key: value for key, value in final.items() if value is not None}),
+            *listed(given),
             *(ALLOW_UNTRAINED if allow_untrained else ()),
         ],
         notes=notes,

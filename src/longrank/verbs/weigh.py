@@ -15,7 +15,7 @@ from longrank.evaluation.folds import Folds, read_or_make_folds
 from longrank.evaluation.systems import place_of
 from longrank.evaluation.tuning.folder import RUN, check_own, write_outcome
 from longrank.evaluation.tuning.formula import ALPHA, PASSAGES, make_formula
-from longrank.evaluation.tuning.grids import Axes, parse_axes
+from longrank.evaluation.tuning.grids import Axes, Setting, parse_axes
 from longrank.evaluation.tuning.protocols import frozen, make_protocol
 from longrank.evaluation.tuning.report import as_json
 from longrank.evaluation.tuning.reranked import open_reranked
@@ -120,12 +120,18 @@ def weigh(
         else:
             way, table, outcome = _learn_on(learn_on, here, axes, depth=depth, progress=progress, notes=notes)
     about = {"protocol": way, **here.about()}
-    setting_of = outcome.setting_of if outcome.setting is None else dict.fromkeys(here.first_stage, outcome.setting)
-    ranked = Run("longrank", chain.from_iterable(weighed_run(here, setting_of)))
+    ranked = Run("longrank", chain.from_iterable(weighed_run(here, _setting_of(here, table, outcome))))
     if folder is not None:
         with working_in(Path(folder)):
             write_outcome(Path(folder), as_json(table, outcome, about), ranked.rankings(), made, folds, name=WEIGHTS)
     return Tuning(axes, table, outcome, about, made, ranked, notes)
+
+
+def _setting_of(here: Weighing, table: GridValues, outcome: Outcome) -> dict[str, Setting]:
+    """Return the setting of each query to rank: also of queries without judgments, by the fold that tests them."""
+    if outcome.setting is not None:
+        return dict.fromkeys(here.first_stage, outcome.setting)
+    return {query_id: table.settings[one.setting] for one in outcome.choices for query_id in one.tested_on}
 
 
 def _paths(*sources: Any) -> list[Path | str]:

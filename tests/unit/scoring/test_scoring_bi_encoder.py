@@ -48,14 +48,15 @@ def minilm() -> BiEncoder:
 
 
 def cosines_of_sentence_transformers(folder: Path, query: str, passages: Sequence[str]) -> np.ndarray:
-    """By sentence-transformers itself, once its tokenizer's own truncation at 128 tokens is off."""
+    """By sentence-transformers itself, once its tokenizer's own truncation at 128 tokens is off; 0 for empty texts."""
     from sentence_transformers import SentenceTransformer, util
 
     network = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
     network.tokenizer.backend_tokenizer.no_truncation()
     network.tokenizer.backend_tokenizer.no_padding()
     encoded = network.encode_query(query), network.encode_document(list(passages))
-    return util.cos_sim(*encoded)[0].numpy()
+    cosines = util.cos_sim(*encoded)[0].numpy()
+    return np.where([bool(passage.strip()) for passage in passages], cosines, 0)
 
 
 def test_a_matryoshka_model_is_cut_to_the_dimensions_of_its_files(tiny: Path, tmp_path: Path) -> None:
@@ -115,6 +116,13 @@ def test_the_limit_is_the_models_256_tokens_not_the_128_of_its_tokenizer_file(mi
     (scores,) = minilm.score([task("fish", ["word " * 254, "word " * 255, "word " * 200 + "fish", "word " * 200])])
     assert scores.truncated.tolist() == [False, True, False, False]
     assert scores.scores[2] > scores.scores[3] + 0.01  # the last word was read
+
+
+def test_an_empty_text_scores_zero_and_texts_beside_it_as_before(minilm: BiEncoder) -> None:
+    (both,) = minilm.score([task("cat", ["", "Bread is baked in an oven.", " \n"])])
+    (alone,) = minilm.score([task("cat", ["Bread is baked in an oven."])])
+    assert both.scores[[0, 2]].tolist() == [0, 0]
+    assert both.scores[1] == pytest.approx(alone.scores[0], abs=1e-6)
 
 
 def test_a_zero_vector_scores_zero(tiny: Path) -> None:
