@@ -285,6 +285,28 @@ def test_only_soft_hyphens_that_a_page_shows_are_hyphens(tmp_path: Path) -> None
     assert parsed(path).text == "A well-known boat with an island."
 
 
+def test_a_hyphen_that_stands_apart_at_a_line_end_breaks_a_word_and_a_dash_does_not(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    justified = ["It is implaca) Tj [-300 (-)] TJ (", "bly cold -", "here, and re) Tj [-300 (-)] TJ ("]
+    no_blanks = ["Call) Tj [-400 (debmake) -400 (-)] TJ (", "t"]  # as TeX sets them
+    path.write_bytes(pdf_bytes([justified, ["called.", *no_blanks]]))
+    assert parsed(path).text == "It is implacably cold -\nhere, and recalled.\nCall debmake -\nt"
+
+
+def test_a_line_goes_on_where_the_next_character_follows_on_its_baseline(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    lines = [
+        "The e) Tj (f) Tj (fort",
+        "Cats) Tj 480 0 Td (at) Tj (7) Tj -480 0 Td (",  # words far apart in short lines: PDFium sees vertical text
+        "Uni) Tj (f) Tj (low",
+        "1) Tj 9 0 Td (2) Tj 60 0 Td (3) Tj -69 0 Td (",
+    ]
+    path.write_bytes(pdf_bytes([lines]))
+    assert parsed(path).text == "The effort\nCats at7\nUniflow\n1 2\n3"
+
+
 def test_the_text_of_a_pdf_page_has_composed_letters_and_hyphens_for_the_marks_of_a_line_end() -> None:
     for marked, text in [
         ("exam\ufffeple", "exam-\nple"),

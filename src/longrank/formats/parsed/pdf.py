@@ -12,7 +12,6 @@ from longrank.formats.parsed.page_lines import is_spaced_out, repaired
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 _SOFT_HYPHEN = "\xad"
-_BAR = 0.5  # the area of a hyphen, of the letter before it; that of Helvetica has 0.3 of a narrow l
 _HYPHEN = re.compile(  # PDFium writes U+FFFE for a hyphen behind a letter, and leaves the line end out
     "(?<=[^\\W_])(?:\ufffe[ \t]*(?:\r?\n)?(?=[^\\W_])|[\x02\u2010\u2011][ \t]*(?:\r?\n|\\Z))"
 )
@@ -54,6 +53,7 @@ def _pages(document: Any, n_pages: int) -> list[tuple[str, str] | None]:
     from pypdfium2 import PdfiumError
 
     from longrank.formats.parsed.pdf_forms import overlaid
+    from longrank.formats.parsed.text_layer import text_of
 
     pages: list[tuple[str, str] | None] = []
     for number in range(n_pages):
@@ -63,32 +63,10 @@ def _pages(document: Any, n_pages: int) -> list[tuple[str, str] | None]:
             pages.append(None)
             continue
         layer = page.get_textpage()
-        pages.append((cleaned(_text(layer)), cleaned(overlaid(page).replace(_SOFT_HYPHEN, ""))))
+        pages.append((cleaned(text_of(layer)), cleaned(overlaid(page).replace(_SOFT_HYPHEN, ""))))
         layer.close()
         page.close()
     return pages
-
-
-def _text(layer: Any) -> str:
-    """Return the text of a page without the soft hyphens that it does not show.
-
-    Some fonts name their hyphen a soft one: its glyph is a bar, less than half as large as the letter before. An
-    invisible soft hyphen has the box of that letter.
-    """
-    from pypdfium2.raw import FPDFText_GetUnicode
-
-    text: str = layer.get_text_range()
-    if _SOFT_HYPHEN not in text:
-        return text
-    places = [n for n in range(layer.count_chars()) if FPDFText_GetUnicode(layer, n) == ord(_SOFT_HYPHEN)]
-    shown = iter([n == 0 or not chr(FPDFText_GetUnicode(layer, n - 1)).isalnum() or _is_bar(layer, n) for n in places])
-    return re.sub(_SOFT_HYPHEN, lambda _: _SOFT_HYPHEN if next(shown, True) else "", text)
-
-
-def _is_bar(layer: Any, place: int) -> bool:
-    boxes = (layer.get_charbox(place - 1), layer.get_charbox(place))
-    before, own = ((right - left) * (top - bottom) for left, bottom, right, top in boxes)
-    return bool(own < _BAR * before)
 
 
 def cleaned(text: str) -> str:
