@@ -25,6 +25,15 @@ def pages(document: Parsed) -> list[str]:
     return [document.text[start:end] for start, end in zip(document.pages, ends, strict=True)]
 
 
+def mapped(lines: list[list[str]], letters: dict[str, str]) -> bytes:
+    """Return a PDF file whose font names some of its glyphs as other letters, in hexadecimal digits."""
+    pairs = " ".join(f"<{ord(glyph):02X}> <{code}>" for glyph, code in letters.items())
+    cmap = f"1 begincodespacerange <00> <FF> endcodespacerange {len(letters)} beginbfchar {pairs} endbfchar"
+    unicode = f"9 0 obj\n<< /Length {len(cmap)} >>\nstream\n{cmap}\nendstream\nendobj\nxref\n"
+    written = pdf_bytes(lines).replace(b"/Helvetica", b"/Helvetica /ToUnicode 9 0 R")
+    return written.replace(b"xref\n", unicode.encode(), 1)
+
+
 def test_a_pdf_has_the_text_of_its_pages_and_their_places(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     path = tmp_path / "a.pdf"
@@ -277,11 +286,8 @@ def test_the_default_title_of_pdf_writers_is_no_title(title: str, tmp_path: Path
 def test_only_soft_hyphens_that_a_page_shows_are_hyphens(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     path = tmp_path / "a.pdf"
-    cmap = "1 begincodespacerange <00> <FF> endcodespacerange 2 beginbfchar <2D> <00AD> <4D> <00AD> endbfchar"
-    unicode = f"9 0 obj\n<< /Length {len(cmap)} >>\nstream\n{cmap}\nendstream\nendobj\nxref\n"
-    soft = pdf_bytes([["A well-known boMat with an iMsland."]])  # the glyph of M is as large as a letter
-    soft = soft.replace(b"/Helvetica", b"/Helvetica /ToUnicode 9 0 R")
-    path.write_bytes(soft.replace(b"xref\n", unicode.encode(), 1))
+    soft = [["A well-known boMat with an iMsland."]]  # the glyph of M is as large as a letter
+    path.write_bytes(mapped(soft, {"-": "00AD", "M": "00AD"}))
     assert parsed(path).text == "A well-known boat with an island."
 
 
@@ -305,6 +311,33 @@ def test_a_line_goes_on_where_the_next_character_follows_on_its_baseline(tmp_pat
     ]
     path.write_bytes(pdf_bytes([lines]))
     assert parsed(path).text == "The effort\nCats at7\nUniflow\n1 2\n3"
+
+
+@pytest.mark.parametrize(
+    ("glyphs", "text"),
+    [
+        ("EDCBA", "\u0645\u0631\u062d\u0628\u0627"),  # from left to right: PDFium reverses them
+        (") Tj [(A) 1400 (B) 1400 (C) 1400 (D) 1400 (E)] TJ (", "\u0645\u0631\u062d\u0628\u0627"),
+        ("LC", "\u062d\u0644\u0627"),
+        (") Tj [(C) 1300 (L)] TJ (", "\u062d\u0644\u0627"),
+        ("IH", "\u05e9\u05dc"),
+    ],
+)
+def test_the_letters_of_arabic_and_hebrew_words_are_in_the_order_of_reading(
+    glyphs: str, text: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    letters = {"A": "0645", "B": "0631", "C": "062D", "D": "0628", "E": "0627", "H": "05E9", "I": "05DC"}
+    path.write_bytes(mapped([[glyphs, "12"]], {**letters, "L": "06440627"}))
+    assert parsed(path).text == f"{text}\n12"
+
+
+def test_words_with_vowel_signs_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(mapped([["AB AC cats"]], {"A": "05E9", "B": "05DC", "C": "05B8"}))
+    assert [count for note, count in parsed(path).notes.items() if "vowel signs" in note] == [1]
 
 
 def test_the_text_of_a_pdf_page_has_composed_letters_and_hyphens_for_the_marks_of_a_line_end() -> None:

@@ -12,6 +12,7 @@ from longrank.formats.parsed.page_lines import is_spaced_out, repaired
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 _SOFT_HYPHEN = "\xad"
+_VOWEL_SIGN = re.compile("[\u05b0-\u05bc\u05c1\u05c2\u05c7\u064b-\u0652\u0670]")  # of Hebrew and Arabic
 _HYPHEN = re.compile(  # PDFium writes U+FFFE for a hyphen behind a letter, and leaves the line end out
     "(?<=[^\\W_])(?:\ufffe[ \t]*(?:\r?\n)?(?=[^\\W_])|[\x02\u2010\u2011][ \t]*(?:\r?\n|\\Z))"
 )
@@ -85,6 +86,9 @@ def _parsed(pages: list[tuple[str, str] | None], unread_form: bool, metadata: di
     layers = [page[0] if page else "" for page in pages]
     texts, n_running, n_stamps = repaired(layers)
     n_spaced = sum(map(is_spaced_out, "\n".join(texts).split("\n")))
+    n_signed = sum(
+        bool(_VOWEL_SIGN.search(word)) for text in texts if _VOWEL_SIGN.search(text) for word in text.split()
+    )
     starts, length = [], 0
     for number, page in enumerate(pages):
         if page and page[1]:
@@ -99,6 +103,7 @@ def _parsed(pages: list[tuple[str, str] | None], unread_form: bool, metadata: di
         "PDF pages whose whole text is repeated on other pages, such as the stamp of a scan": n_stamps,
         "running headers and footers of PDF pages left out": n_running,
         "lines of PDF pages with blanks between the letters (R E P O R T), whose words are not found": n_spaced,
+        "words of PDF pages with vowel signs (Arabic, Hebrew), whose letters may be out of order": n_signed,
         "PDF files whose form values are not read (XFA)": int(unread_form),
     }
     return parsed

@@ -15,17 +15,20 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
+from longrank.formats.parsed.right_to_left import LETTERS, ordered
+
 _BAR = 0.5  # the area of a hyphen, of the letter before it; that of Helvetica has 0.3 of a narrow l
 _LEVEL, _ADJACENT, _BLANK = 0.02, 0.15, 0.5  # em: of a baseline; of gaps in a word; of gaps between words
 _DOUBTFUL = re.compile(
-    "(?P<blank>(?<=[^\\W_]) (?=[-\u2010\u2011](?:\r\n|\\Z)))|(?P<soft_hyphen>(?<=[^\\W_])\xad)|(?P<line_end>\r\n)"
+    "(?P<blank>(?<=[^\\W_]) (?=[-\u2010\u2011](?:\r\n|\\Z)))|(?P<soft_hyphen>(?<=[^\\W_])\xad)"
+    f"|(?P<right_to_left>[{LETTERS}]+(?:\r\n[{LETTERS}]+)*)|(?P<line_end>\r\n)"
 )
 
 
 def text_of(layer: Any) -> str:
     """Return the text of a page."""
     text: str = layer.get_text_range()
-    repairs = {"blank": _blank, "soft_hyphen": _soft_hyphen, "line_end": _line_end}
+    repairs = {"blank": _blank, "soft_hyphen": _soft_hyphen, "right_to_left": _right_to_left, "line_end": _line_end}
     return _DOUBTFUL.sub(lambda found: repairs[found.lastgroup or ""](layer, found), text)
 
 
@@ -43,6 +46,12 @@ def _soft_hyphen(layer: Any, found: re.Match[str]) -> str:
     boxes = (layer.get_charbox(place - 1), layer.get_charbox(place))
     before, own = ((right - left) * (top - bottom) for left, bottom, right, top in boxes)
     return "\xad" if own < _BAR * before else ""
+
+
+def _right_to_left(layer: Any, found: re.Match[str]) -> str:
+    word, place = found[0], _place(layer, found.start())
+    is_whole = all(_is_at(layer, place + number, character) for number, character in enumerate(word))
+    return ordered(layer, word, place) if len(word) > 1 and is_whole else word
 
 
 def _line_end(layer: Any, found: re.Match[str]) -> str:
