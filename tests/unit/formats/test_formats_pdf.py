@@ -95,6 +95,11 @@ def test_first_headers_stay_at_their_edge_in_their_order() -> None:
 def test_numbers_that_are_no_page_numbers_stay() -> None:
     invoices = [f"Invoice {48031 + page}\nA lamp\nTotal due: {1000 + 37 * page}" for page in range(12)]
     assert repaired(invoices) == (invoices, 0, 0)
+    for number in ("Invoice No. 2024-{:03}", "Order 2024/{}", "Section 3.{}", "{}.5.2024", "Certificate {:04}"):
+        numbered = [f"{number.format(page)}\nText {page * 'z'}" for page in range(1, 13)]
+        assert repaired(numbered) == (numbered, 0, 0)
+    of_twelve = [f"Text {page * 'z'}\nA Manual, {page}/12" for page in range(1, 13)]
+    assert repaired(of_twelve)[1] == 11
     measured = [f"Table {page // 2}\nText {page * 'z'}\nRate {page % 3}" for page in range(1, 9)]
     assert repaired(measured)[:2] == (measured, 0)
 
@@ -192,7 +197,9 @@ def test_footnotes_interrupt_no_word_that_is_known() -> None:
     for note in ("1 See Ada, un-\nless", "1See Ada", "12. See Ada"):
         pages = [f"The unknown is un-\n{note}\n7", "known, and", "so on"]
         assert repaired(pages)[0] == [f"The unknown is unknown,\n{note}\n7".replace("un-\nl", "unl"), "and", "so on"]
-    for number in ("65s", "2 years"):
+    glued = ["An island with a reaf-\n6Largest islands", "firmed law"]
+    assert repaired(glued)[0] == ["An island with a reaffirmed\n6Largest islands", "law"]
+    for number in ("65s", "2 years", "3D prints"):
         assert repaired([f"over-\n{number} and", "all, overall"])[0] == [f"over-{number} and", "all, overall"]
     assert repaired(["See Covid-\n19 Trials", "known, and"])[0] == ["See Covid-19 Trials", "known, and"]
 
@@ -347,6 +354,8 @@ def test_the_text_of_a_pdf_page_has_composed_letters_and_hyphens_for_the_marks_o
         ("10\xad \r\n20", "10-\n20"),
         ("un\xad", "un-"),
         ("exam\u2010\r\nple un\u2011", "exam-\nple un-"),
+        ("creat\u2010\r\nor and thous\u2010\r\nand, pre-\r\nand", "creator and thousand, pre-\nand"),
+        ("well\u2010known, pre\u2010\r\nand post\u2010war", "well\u2010known, pre-\nand post\u2010war"),
         ("well\u2010known e\u2011mail", "well\u2010known e\u2011mail"),
         ("COVID\xad19, pre\xad and", "COVID-19, pre- and"),
         ("\ufffe Cats\x01\ufffe", "Cats"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from longrank.formats.parsed import NoText, Parsed, Unreadable
-from longrank.formats.parsed.page_lines import is_spaced_out, repaired
+from longrank.formats.parsed.page_lines import SUSPENDING, is_spaced_out, repaired
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 _SOFT_HYPHEN = "\xad"
@@ -16,6 +16,8 @@ _VOWEL_SIGN = re.compile("[\u05b0-\u05bc\u05c1\u05c2\u05c7\u064b-\u0652\u0670]")
 _HYPHEN = re.compile(  # PDFium writes U+FFFE for a hyphen behind a letter, and leaves the line end out
     "(?<=[^\\W_])(?:\ufffe[ \t]*(?:\r?\n)?(?=[^\\W_])|[\x02\u2010\u2011][ \t]*(?:\r?\n|\\Z))"
 )
+_TYPED = re.compile("\u2010[ \t]*[^\\s]")  # within a line: an author's
+_BEFORE_OR = re.compile(f"(?<=[^\\W_])\u2010[ \t]*\r?\n(?=(?:{'|'.join(SUSPENDING)})(?![^\\W_]))")  # creat- or
 
 
 def read_pdf(path: str) -> Iterator[Parsed]:
@@ -75,6 +77,8 @@ def cleaned(text: str) -> str:
 
     Its soft hyphens are those that a page shows.
     """
+    if not _TYPED.search(text):
+        text = _BEFORE_OR.sub("", text)
     text = _HYPHEN.sub("-\n", text.replace(_SOFT_HYPHEN, "-"))
     text = _CONTROL.sub("", text.replace("\r\n", "\n"))
     lines = unicodedata.normalize("NFC", text).split("\n")
