@@ -199,7 +199,8 @@ def test_footnotes_interrupt_no_word_that_is_known() -> None:
         assert repaired(pages)[0] == [f"The unknown is unknown,\n{note}\n7".replace("un-\nl", "unl"), "and", "so on"]
     glued = ["An island with a reaf-\n6Largest islands", "firmed law"]
     assert repaired(glued)[0] == ["An island with a reaffirmed\n6Largest islands", "law"]
-    for number in ("65s", "2 years", "3D prints"):
+    assert repaired(["hyper-\n3D prints", "firmed"])[0] == ["hyper-3D prints", "firmed"]
+    for number in ("65s", "2 years"):
         assert repaired([f"over-\n{number} and", "all, overall"])[0] == [f"over-{number} and", "all, overall"]
     assert repaired(["See Covid-\n19 Trials", "known, and"])[0] == ["See Covid-19 Trials", "known, and"]
 

@@ -51,7 +51,7 @@ def ordered(layer: Any, word: str, place: int) -> str:
 def _glyph(layer: Any, place: int, character: str) -> _Glyph:
     x, y = c_double(), c_double()
     pdfium.FPDFText_GetCharOrigin(layer, place, x, y)
-    left, _, right, _ = layer.get_charbox(place)
+    left, _, right, _ = layer.get_charbox(place, loose=True)
     return _Glyph(character, x.value, y.value, left, right, pdfium.FPDFText_GetFontSize(layer, place))
 
 
