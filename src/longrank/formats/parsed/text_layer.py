@@ -10,68 +10,71 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from ctypes import c_double
+from functools import partial
 from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from longrank.formats.parsed.right_to_left import LETTERS, ordered
+from longrank.formats.parsed.right_to_left import LETTERS, SAME_LEVEL, ordered
 
 _BAR = 0.5  # the area of a hyphen, of the letter before it; that of Helvetica has 0.3 of a narrow l
-_LEVEL, _ADJACENT, _BLANK = 0.02, 0.15, 0.5  # em: of a baseline; of gaps in a word; of gaps between words
-_DOUBTFUL = re.compile(
-    "(?P<blank>(?<=[^\\W_]) (?=[-\u2010\u2011](?:\r\n|\\Z)))|(?P<soft_hyphen>(?<=[^\\W_])\xad)"
-    f"|(?P<right_to_left>[{LETTERS}]+(?:\r\n[{LETTERS}]+)*)|(?P<line_end>\r\n)"
-)
+_ADJACENT, _BLANK = 0.15, 0.5  # em: of gaps in a word, and between words
+_DOUBTFUL = re.compile(" (?=[-\u2010\u2011](?:\r\n|\\Z))|\xad|\r\n")  # branches that begin with a letter are fast
+_FROM_RIGHT = re.compile(f"[{LETTERS}]+(?:\r\n[{LETTERS}]+)*")
+_DOUBTFUL_FROM_RIGHT = re.compile(f"{_FROM_RIGHT.pattern}|{_DOUBTFUL.pattern}")
+
+_Place = Callable[[int], int]  # the number of the character at an offset of the text
 
 
 def text_of(layer: Any) -> str:
     """Return the text of a page."""
     text: str = layer.get_text_range()
-    repairs = {"blank": _blank, "soft_hyphen": _soft_hyphen, "right_to_left": _right_to_left, "line_end": _line_end}
-    return _DOUBTFUL.sub(lambda found: repairs[found.lastgroup or ""](layer, found), text)
+    lacks_none = layer.count_chars() == len(text)
+    place_of: _Place = int if lacks_none else partial(pdfium.FPDFText_GetCharIndexFromTextIndex, layer)
+    repairs = {" ": _blank, "\xad": _soft_hyphen, "\r": _line_end}
+    doubtful = _DOUBTFUL_FROM_RIGHT if _FROM_RIGHT.search(text) else _DOUBTFUL
+    return doubtful.sub(lambda found: repairs.get(found[0][0], _from_right)(layer, found, place_of), text)
 
 
-def _blank(layer: Any, found: re.Match[str]) -> str:
+def _blank(layer: Any, found: re.Match[str], place_of: _Place) -> str:
     """Leave out a blank that PDFium has made, unless it makes all blanks: TeX writes none."""
     last = found.string.rfind(" ", 0, found.start())
-    glyph_before = last >= 0 and pdfium.FPDFText_IsGenerated(layer, _place(layer, last)) == 0
-    return "" if glyph_before and pdfium.FPDFText_IsGenerated(layer, _place(layer, found.start())) == 1 else " "
+    glyph_before = last >= 0 and pdfium.FPDFText_IsGenerated(layer, place_of(last)) == 0
+    is_made = glyph_before and pdfium.FPDFText_IsGenerated(layer, place_of(found.start())) == 1
+    return "" if is_made and found.string[found.start() - 1].isalnum() else " "
 
 
-def _soft_hyphen(layer: Any, found: re.Match[str]) -> str:
-    place = _place(layer, found.start())
-    if not _is_at(layer, place, "\xad"):
+def _soft_hyphen(layer: Any, found: re.Match[str], place_of: _Place) -> str:
+    place = place_of(found.start())
+    behind_letter = found.start() > 0 and found.string[found.start() - 1].isalnum()
+    if not behind_letter or not _is_at(layer, place, "\xad"):
         return "\xad"
     boxes = (layer.get_charbox(place - 1), layer.get_charbox(place))
     before, own = ((right - left) * (top - bottom) for left, bottom, right, top in boxes)
     return "\xad" if own < _BAR * before else ""
 
 
-def _right_to_left(layer: Any, found: re.Match[str]) -> str:
-    word, place = found[0], _place(layer, found.start())
-    is_whole = all(_is_at(layer, place + number, character) for number, character in enumerate(word))
-    return ordered(layer, word, place) if len(word) > 1 and is_whole else word
+def _from_right(layer: Any, found: re.Match[str], place_of: _Place) -> str:
+    word, place = found[0], place_of(found.start())
+    is_there = len(word) > 1 and _is_at(layer, place, word[0]) and _is_at(layer, place + len(word) - 1, word[-1])
+    return ordered(layer, word, place) if is_there else word
 
 
-def _line_end(layer: Any, found: re.Match[str]) -> str:
-    place = _place(layer, found.start())
+def _line_end(layer: Any, found: re.Match[str], place_of: _Place) -> str:
+    place = place_of(found.start())
     start, level = c_double(), c_double()
     pdfium.FPDFText_GetCharOrigin(layer, place - 1, start, level)
     level_before = level.value
     pdfium.FPDFText_GetCharOrigin(layer, place + 2, start, level)
-    em = pdfium.FPDFText_GetFontSize(layer, place + 2)
-    if abs(level.value - level_before) > _LEVEL * em or not _is_at(layer, place, "\r"):
+    if abs(level.value - level_before) > SAME_LEVEL or not _is_at(layer, place, "\r"):
         return "\r\n"
+    em = pdfium.FPDFText_GetFontSize(layer, place + 2)
     gap = start.value - layer.get_charbox(place - 1, loose=True)[2]
     if abs(gap) < _ADJACENT * em:
         return ""
     return " " if 0 < gap < _BLANK * em else "\r\n"
-
-
-def _place(layer: Any, offset: int) -> int:
-    """Return the number of the character at an offset in the text, which lacks control characters."""
-    return int(pdfium.FPDFText_GetCharIndexFromTextIndex(layer, offset))
 
 
 def _is_at(layer: Any, place: int, character: str) -> bool:
