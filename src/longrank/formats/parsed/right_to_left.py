@@ -24,7 +24,7 @@ LETTERS = (  # and vowel signs; no digits and punctuation
     "\ufb1d-\ufbb1\ufbd3-\ufdfb\ufe70-\ufefc"
 )
 SAME_LEVEL = 0.1  # points between equal baselines
-_ADJACENT = 0.15  # em: of gaps in a word
+_ADJACENT = 0.05  # of the height of letters: gaps in a word
 _ALEF_LAM = re.compile("[\u0622\u0623\u0625\u0627\u0671]\u0644")
 
 
@@ -34,7 +34,7 @@ class _Glyph(NamedTuple):
     left: float
     right: float
     level: float
-    em: float
+    height: float
 
 
 def ordered(layer: Any, word: str, place: int) -> str:
@@ -68,9 +68,8 @@ def _with_ligatures(layer: Any, word: str, places: Sequence[int]) -> str:
 
 
 def _glyph(layer: Any, place: int, character: str) -> _Glyph:
-    left, _, right, _ = layer.get_charbox(place, loose=True)
-    em = pdfium.FPDFText_GetFontSize(layer, place)
-    return _Glyph(place, character, left, right, _origin(layer, place)[1], em)
+    left, bottom, right, top = layer.get_charbox(place, loose=True)
+    return _Glyph(place, character, left, right, _origin(layer, place)[1], top - bottom)
 
 
 def _origin(layer: Any, place: int) -> tuple[float, float]:
@@ -82,7 +81,7 @@ def _origin(layer: Any, place: int) -> tuple[float, float]:
 def _touch(word: list[_Glyph], more: list[_Glyph]) -> bool:
     (left, right), (next_left, next_right) = _extent(word), _extent(more)
     gap = min(abs(left - next_right), abs(next_left - right))
-    return abs(word[-1].level - more[0].level) <= SAME_LEVEL and gap < _ADJACENT * more[0].em
+    return abs(word[-1].level - more[0].level) <= SAME_LEVEL and gap < _ADJACENT * max(glyph.height for glyph in more)
 
 
 def _extent(word: list[_Glyph]) -> tuple[float, float]:

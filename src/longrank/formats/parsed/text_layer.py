@@ -20,7 +20,7 @@ import pypdfium2.raw as pdfium
 from longrank.formats.parsed.right_to_left import LETTERS, SAME_LEVEL, ordered
 
 _BAR = 0.5  # the area of a hyphen, of the letter before it; that of Helvetica has 0.3 of a narrow l
-_ADJACENT, _BLANK = 0.15, 0.5  # em: of gaps in a word, and between words
+_ADJACENT, _BLANK = 0.05, 0.5  # of the height of a line: gaps in a word, and between words
 _DOUBTFUL = re.compile(" (?=[-\u2010\u2011](?:\r\n|\\Z))|\xad|\r\n")  # branches that begin with a letter are fast
 _FROM_RIGHT = re.compile(f"[{LETTERS}]+(?:\r\n[{LETTERS}]+)*")
 _DOUBTFUL_FROM_RIGHT = re.compile(f"{_FROM_RIGHT.pattern}|{_DOUBTFUL.pattern}")
@@ -70,11 +70,11 @@ def _line_end(layer: Any, found: re.Match[str], place_of: _Place) -> str:
     pdfium.FPDFText_GetCharOrigin(layer, place + 2, start, level)
     if abs(level.value - level_before) > SAME_LEVEL or not _is_at(layer, place, "\r"):
         return "\r\n"
-    em = pdfium.FPDFText_GetFontSize(layer, place + 2)
-    gap = start.value - layer.get_charbox(place - 1, loose=True)[2]
-    if abs(gap) < _ADJACENT * em:
+    _, bottom, right, top = layer.get_charbox(place - 1, loose=True)  # sizes of fonts are not those on the page
+    gap = (start.value - right) / (top - bottom or 1)
+    if abs(gap) < _ADJACENT:
         return ""
-    return " " if 0 < gap < _BLANK * em else "\r\n"
+    return " " if 0 < gap < _BLANK else "\r\n"
 
 
 def _is_at(layer: Any, place: int, character: str) -> bool:
