@@ -5,6 +5,7 @@
   hyphens that the page does not show have the box of that letter, and are left out.
 - A line end is left out if the next character follows on the same baseline; behind a small gap, it is a blank. PDFium
   ends a line before objects of one glyph, such as ligatures, on pages of short lines.
+- Words of letters that are read from the right are put in order (`right_to_left`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def text_of(layer: Any) -> str:
     lacks_none = layer.count_chars() == len(text)
     place_of: _Place = int if lacks_none else partial(pdfium.FPDFText_GetCharIndexFromTextIndex, layer)
     repairs = {" ": _blank, "\xad": _soft_hyphen, "\r": _line_end}
-    doubtful = _DOUBTFUL_FROM_RIGHT if _FROM_RIGHT.search(text) else _DOUBTFUL
+    has_from_right = not text.isascii() and _FROM_RIGHT.search(text)
+    doubtful = _DOUBTFUL_FROM_RIGHT if has_from_right else _DOUBTFUL
     return doubtful.sub(lambda found: repairs.get(found[0][0], _from_right)(layer, found, place_of), text)
 
 
