@@ -25,6 +25,15 @@ def pages(document: Parsed) -> list[str]:
     return [document.text[start:end] for start, end in zip(document.pages, ends, strict=True)]
 
 
+def mapped(lines: list[list[str]], letters: dict[str, str]) -> bytes:
+    """Return a PDF file whose font names some of its glyphs as other letters, in hexadecimal digits."""
+    pairs = " ".join(f"<{ord(glyph):02X}> <{code}>" for glyph, code in letters.items())
+    cmap = f"1 begincodespacerange <00> <FF> endcodespacerange {len(letters)} beginbfchar {pairs} endbfchar"
+    unicode = f"9 0 obj\n<< /Length {len(cmap)} >>\nstream\n{cmap}\nendstream\nendobj\nxref\n"
+    written = pdf_bytes(lines).replace(b"/Helvetica", b"/Helvetica /ToUnicode 9 0 R")
+    return written.replace(b"xref\n", unicode.encode(), 1)
+
+
 def test_a_pdf_has_the_text_of_its_pages_and_their_places(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     path = tmp_path / "a.pdf"
@@ -86,6 +95,11 @@ def test_first_headers_stay_at_their_edge_in_their_order() -> None:
 def test_numbers_that_are_no_page_numbers_stay() -> None:
     invoices = [f"Invoice {48031 + page}\nA lamp\nTotal due: {1000 + 37 * page}" for page in range(12)]
     assert repaired(invoices) == (invoices, 0, 0)
+    for number in ("Invoice No. 2024-{:03}", "Order 2024/{}", "Section 3.{}", "{}.5.2024", "Certificate {:04}"):
+        numbered = [f"{number.format(page)}\nText {page * 'z'}" for page in range(1, 13)]
+        assert repaired(numbered) == (numbered, 0, 0)
+    of_twelve = [f"Text {page * 'z'}\nA Manual, {page}/12" for page in range(1, 13)]
+    assert repaired(of_twelve)[1] == 11
     measured = [f"Table {page // 2}\nText {page * 'z'}\nRate {page % 3}" for page in range(1, 9)]
     assert repaired(measured)[:2] == (measured, 0)
 
@@ -183,6 +197,9 @@ def test_footnotes_interrupt_no_word_that_is_known() -> None:
     for note in ("1 See Ada, un-\nless", "1See Ada", "12. See Ada"):
         pages = [f"The unknown is un-\n{note}\n7", "known, and", "so on"]
         assert repaired(pages)[0] == [f"The unknown is unknown,\n{note}\n7".replace("un-\nl", "unl"), "and", "so on"]
+    glued = ["An island with a reaf-\n6Largest islands", "firmed law"]
+    assert repaired(glued)[0] == ["An island with a reaffirmed\n6Largest islands", "law"]
+    assert repaired(["hyper-\n3D prints", "firmed"])[0] == ["hyper-3D prints", "firmed"]
     for number in ("65s", "2 years"):
         assert repaired([f"over-\n{number} and", "all, overall"])[0] == [f"over-{number} and", "all, overall"]
     assert repaired(["See Covid-\n19 Trials", "known, and"])[0] == ["See Covid-19 Trials", "known, and"]
@@ -277,12 +294,58 @@ def test_the_default_title_of_pdf_writers_is_no_title(title: str, tmp_path: Path
 def test_only_soft_hyphens_that_a_page_shows_are_hyphens(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     path = tmp_path / "a.pdf"
-    cmap = "1 begincodespacerange <00> <FF> endcodespacerange 2 beginbfchar <2D> <00AD> <4D> <00AD> endbfchar"
-    unicode = f"9 0 obj\n<< /Length {len(cmap)} >>\nstream\n{cmap}\nendstream\nendobj\nxref\n"
-    soft = pdf_bytes([["A well-known boMat with an iMsland."]])  # the glyph of M is as large as a letter
-    soft = soft.replace(b"/Helvetica", b"/Helvetica /ToUnicode 9 0 R")
-    path.write_bytes(soft.replace(b"xref\n", unicode.encode(), 1))
+    soft = [["A well-known boMat with an iMsland."]]  # the glyph of M is as large as a letter
+    path.write_bytes(mapped(soft, {"-": "00AD", "M": "00AD"}))
     assert parsed(path).text == "A well-known boat with an island."
+
+
+def test_a_hyphen_that_stands_apart_at_a_line_end_breaks_a_word_and_a_dash_does_not(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    justified = ["It is implaca) Tj [-300 (-)] TJ (", "bly cold -", "here, and re) Tj [-300 (-)] TJ ("]
+    no_blanks = ["Call) Tj [-400 (debmake) -400 (-)] TJ (", "t"]  # as TeX sets them
+    path.write_bytes(pdf_bytes([justified, ["called.", *no_blanks]]))
+    assert parsed(path).text == "It is implacably cold -\nhere, and recalled.\nCall debmake -\nt"
+
+
+def test_a_line_goes_on_where_the_next_character_follows_on_its_baseline(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    lines = [
+        "The e) Tj (f) Tj (fort",
+        "Cats) Tj 480 0 Td (at) Tj (7) Tj -480 0 Td (",  # words far apart in short lines: PDFium sees vertical text
+        "Uni) Tj (f) Tj (low",
+        "1) Tj 8 0 Td (2) Tj 60 0 Td (3) Tj -68 0 Td (",
+    ]
+    path.write_bytes(pdf_bytes([lines]))
+    assert parsed(path).text == "The effort\nCats at7\nUniflow\n1 2\n3"
+
+
+@pytest.mark.parametrize(
+    ("glyphs", "text"),
+    [
+        ("EDCBA", "\u0645\u0631\u062d\u0628\u0627"),  # from left to right: PDFium reverses them
+        (") Tj [(A) 1400 (B) 1400 (C) 1400 (D) 1400 (E)] TJ (", "\u0645\u0631\u062d\u0628\u0627"),
+        ("LC", "\u062d\u0644\u0627"),
+        (") Tj [(C) 1300 (L)] TJ (", "\u062d\u0644\u0627"),
+        ("IH", "\u05e9\u05dc"),
+    ],
+)
+def test_the_letters_of_arabic_and_hebrew_words_are_in_the_order_of_reading(
+    glyphs: str, text: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    letters = {"A": "0645", "B": "0631", "C": "062D", "D": "0628", "E": "0627", "H": "05E9", "I": "05DC"}
+    path.write_bytes(mapped([[glyphs, "12"]], {**letters, "L": "06440627"}))
+    assert parsed(path).text == f"{text}\n12"
+
+
+def test_words_with_vowel_signs_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(mapped([["AB AC cats"]], {"A": "05E9", "B": "05DC", "C": "05B8"}))
+    assert [count for note, count in parsed(path).notes.items() if "vowel signs" in note] == [1]
 
 
 def test_the_text_of_a_pdf_page_has_composed_letters_and_hyphens_for_the_marks_of_a_line_end() -> None:
@@ -292,6 +355,8 @@ def test_the_text_of_a_pdf_page_has_composed_letters_and_hyphens_for_the_marks_o
         ("10\xad \r\n20", "10-\n20"),
         ("un\xad", "un-"),
         ("exam\u2010\r\nple un\u2011", "exam-\nple un-"),
+        ("creat\u2010\r\nor and thous\u2010\r\nand, pre-\r\nand", "creator and thousand, pre-\nand"),
+        ("well\u2010known, pre\u2010\r\nand post\u2010war", "well\u2010known, pre-\nand post\u2010war"),
         ("well\u2010known e\u2011mail", "well\u2010known e\u2011mail"),
         ("COVID\xad19, pre\xad and", "COVID-19, pre- and"),
         ("\ufffe Cats\x01\ufffe", "Cats"),

@@ -2,16 +2,18 @@
 
 - A line is a running header or footer if the same line is at the same edge of at least two of the four pages before
   and the four pages after. Case does not count, and a page number does not: a number from 1 to the number of pages
-  that grows by one from page to page. At most two lines of each edge are left out, from the edge inwards, and never
-  all lines of a page. The first of equal lines stays, so every word of the file but page numbers is in the text.
+  that grows by one from page to page. A number that begins with 0 or is joined to another number by ``-``, ``.`` or
+  ``/`` is none, except before the number of pages (``7/12``). At most two lines of each edge are left out, from the
+  edge inwards, and never all lines of a page. The first of equal lines stays, so every word of the file but page
+  numbers is in the text.
 - The line end behind a hyphen is left out, except before *and* or *or* (``pre-`` and ``post-war``). The hyphen is left
   out, too, between two lower-case letters, except behind a single letter and in a compound that has a hyphen before
   (``e-mail``, ``mother-in-law``). A word of letters that the document has elsewhere, in one of the two spellings alone,
   gets that spelling.
 - A word that is hyphenated at the end of a page is joined if the next page begins with a lower-case letter. It belongs
   to the page where it begins. Lines at the edges of the two pages interrupt no word: a header or footer that stays, a
-  line that one near page has at the same edge, and a bare number, also in Roman numerals. Nor do footnotes interrupt a
-  word that the document has elsewhere.
+  line that one near page has at the same edge, and a bare number, also in Roman numerals. Nor do footnotes whose
+  number is glued to a capitalized word (``1See``); other footnotes interrupt no word that the document has elsewhere.
 - Pages may stand twice in a file. So a line that ends inside a word belongs to the text, and a line that begins with a
   lower-case letter behind a hyphenated word does, too, if all near pages that have it have it behind the same line.
 """
@@ -29,7 +31,7 @@ _OTHERS = 2  # of these pages have the line, too
 _EDGE_LINES = 2
 _LONGEST = 200  # characters of a header
 _FEWEST_SPACED, _SPACED_SHARE = 6, 0.8  # words of a line whose letters stand apart, and single letters among them
-_NUMBER = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
+_NUMBER = re.compile(r"(?<![^\W_])(?<!\d[-./])(?!0)(\d+)(?:/(\d+))?(?![^\W_]|[-./]\d)")  # 7, 7/12; not 2024-7, 007
 _BARE = re.compile(  # 12, - 12 -, xiv
     r"[-–—\[(|\s]*(?:\d+|(?=[ivxl])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))[-–—\])|\s]*", re.IGNORECASE
 )
@@ -38,9 +40,11 @@ _HYPHENS = ("-", "\u2010", "\u2011")
 _COMPOUND = re.compile("(?<![^\\W_])([^\\W_]+)[-\u2010\u2011](?=([^\\W_]+))")
 _LINE_END = re.compile(r"(?<![^\W_])([^\W_]+)-\n(?=([^\W_]+))")
 _PAGE_END = re.compile(r"(?<![^\W_])([^\W_]+)-\Z")
-_FOOTNOTE = re.compile(r"(?<![^\W_])([^\W_]{2,})-\n(?=\d{1,3}(?:\.?\s)?([^\W\d_]))")  # 1 See, 1. See, 1See
+_FOOTNOTE = re.compile(  # 1 See, 1. See, 1See
+    r"(?<![^\W_])([^\W_]{2,})-\n(?=\d{1,3}(?P<apart>\.?\s)?(?P<first>[^\W\d_])(?P<second>[^\W_]?))"
+)
 _PAGE_START = re.compile(r"([^\W_]+)\S*")
-_SUSPENDING = ("and", "or", "und", "oder")  # pre- and post-war, Ein- und Ausgang
+SUSPENDING = ("and", "or", "und", "oder")  # pre- and post-war, Ein- und Ausgang
 
 _Keys = dict[str, None]  # in their order; a line has them in common with equal lines
 _KeysOf = Callable[[str, int], _Keys]
@@ -138,8 +142,9 @@ def _keys(line: str, page: int, n_pages: int) -> _Keys:
     line = " ".join(line.lower().split())
     if not line or len(line) > _LONGEST:
         return {}
-    numbers = [number for number in _NUMBER.finditer(line) if 0 < int(number[0]) <= n_pages]
-    return dict.fromkeys([line, *(f"{line[: n.start()]}\0{int(n[0]) - page}\0{line[n.end() :]}" for n in numbers)])
+    found = [number for number in _NUMBER.finditer(line) if number[2] in (None, str(n_pages))]
+    numbers = [number for number in found if int(number[1]) <= n_pages]
+    return dict.fromkeys([line, *(f"{line[: n.start()]}\0{int(n[1]) - page}\0{line[n.end(1) :]}" for n in numbers)])
 
 
 def _near(number: int, n_pages: int) -> list[int]:
@@ -168,14 +173,15 @@ def _join_words(pages: Sequence[list[str]]) -> None:
 
 
 def _parted(body: str, foot: str, following: str, known: set[str]) -> tuple[str, str]:
-    """Move footnotes that interrupt a known word to the foot, or a foot that completes a known word to the body."""
+    """Move footnotes that interrupt a word to the foot, or a foot that completes a known word to the body."""
     end, rest, start = _page_end(body), _PAGE_START.match(foot), _PAGE_START.match(following)
     second = start[1].lower() if start and start[1][0].islower() else ""
     over_page = end and second and end[1].lower() + second in known
     if end and rest and not over_page and (end[1] + rest[1]).lower() in known:
         return f"{body}\n{foot}", ""
     for note in _FOOTNOTE.finditer(body) if second else ():
-        if note[2].isupper() and note[1].lower() + second in known:
+        is_glued = not note["apart"] and note["second"].islower() and note[1][-1].islower()
+        if note["first"].isupper() and (is_glued or note[1].lower() + second in known):
             return body[: note.end() - 1], f"{body[note.end() :]}\n{foot}".strip()
     return body, foot
 
@@ -188,7 +194,7 @@ def _first_half(end: re.Match[str], after: str, known: set[str]) -> str:
     """Return the first half of a word as it stands before the second half; empty: they are no word."""
     before = end[1]
     whole, hyphenated = (before + after).lower(), f"{before}-{after}".lower()
-    if after in _SUSPENDING and whole not in known:
+    if after in SUSPENDING and whole not in known:
         return ""
     if before[-1].isdigit() or after[0].isdigit():
         return f"{before}-"

@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from longrank.formats.parsed import NoText, Parsed, Unreadable
-from longrank.formats.parsed.page_lines import is_spaced_out, repaired
+from longrank.formats.parsed.page_lines import SUSPENDING, is_spaced_out, repaired
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 _SOFT_HYPHEN = "\xad"
-_BAR = 0.5  # the area of a hyphen, of the letter before it; that of Helvetica has 0.3 of a narrow l
+_VOWEL_SIGN = re.compile("[\u05b0-\u05bc\u05c1\u05c2\u05c7\u064b-\u0652\u0670]")  # of Hebrew and Arabic
 _HYPHEN = re.compile(  # PDFium writes U+FFFE for a hyphen behind a letter, and leaves the line end out
     "(?<=[^\\W_])(?:\ufffe[ \t]*(?:\r?\n)?(?=[^\\W_])|[\x02\u2010\u2011][ \t]*(?:\r?\n|\\Z))"
 )
+_TYPED = re.compile("\u2010[ \t]*[^\\s]")  # within a line: an author's
+_BEFORE_OR = re.compile(f"(?<=[^\\W_])\u2010[ \t]*\r?\n(?=(?:{'|'.join(SUSPENDING)})(?![^\\W_]))")  # creat- or
 
 
 def read_pdf(path: str) -> Iterator[Parsed]:
@@ -54,6 +56,7 @@ def _pages(document: Any, n_pages: int) -> list[tuple[str, str] | None]:
     from pypdfium2 import PdfiumError
 
     from longrank.formats.parsed.pdf_forms import overlaid
+    from longrank.formats.parsed.text_layer import text_of
 
     pages: list[tuple[str, str] | None] = []
     for number in range(n_pages):
@@ -63,32 +66,10 @@ def _pages(document: Any, n_pages: int) -> list[tuple[str, str] | None]:
             pages.append(None)
             continue
         layer = page.get_textpage()
-        pages.append((cleaned(_text(layer)), cleaned(overlaid(page).replace(_SOFT_HYPHEN, ""))))
+        pages.append((cleaned(text_of(layer)), cleaned(overlaid(page).replace(_SOFT_HYPHEN, ""))))
         layer.close()
         page.close()
     return pages
-
-
-def _text(layer: Any) -> str:
-    """Return the text of a page without the soft hyphens that it does not show.
-
-    Some fonts name their hyphen a soft one: its glyph is a bar, less than half as large as the letter before. An
-    invisible soft hyphen has the box of that letter.
-    """
-    from pypdfium2.raw import FPDFText_GetUnicode
-
-    text: str = layer.get_text_range()
-    if _SOFT_HYPHEN not in text:
-        return text
-    places = [n for n in range(layer.count_chars()) if FPDFText_GetUnicode(layer, n) == ord(_SOFT_HYPHEN)]
-    shown = iter([n == 0 or not chr(FPDFText_GetUnicode(layer, n - 1)).isalnum() or _is_bar(layer, n) for n in places])
-    return re.sub(_SOFT_HYPHEN, lambda _: _SOFT_HYPHEN if next(shown, True) else "", text)
-
-
-def _is_bar(layer: Any, place: int) -> bool:
-    boxes = (layer.get_charbox(place - 1), layer.get_charbox(place))
-    before, own = ((right - left) * (top - bottom) for left, bottom, right, top in boxes)
-    return bool(own < _BAR * before)
 
 
 def cleaned(text: str) -> str:
@@ -96,6 +77,8 @@ def cleaned(text: str) -> str:
 
     Its soft hyphens are those that a page shows.
     """
+    if not _TYPED.search(text):
+        text = _BEFORE_OR.sub("", text)
     text = _HYPHEN.sub("-\n", text.replace(_SOFT_HYPHEN, "-"))
     text = _CONTROL.sub("", text.replace("\r\n", "\n"))
     lines = unicodedata.normalize("NFC", text).split("\n")
@@ -107,6 +90,9 @@ def _parsed(pages: list[tuple[str, str] | None], unread_form: bool, metadata: di
     layers = [page[0] if page else "" for page in pages]
     texts, n_running, n_stamps = repaired(layers)
     n_spaced = sum(map(is_spaced_out, "\n".join(texts).split("\n")))
+    n_signed = sum(
+        bool(_VOWEL_SIGN.search(word)) for text in texts if _VOWEL_SIGN.search(text) for word in text.split()
+    )
     starts, length = [], 0
     for number, page in enumerate(pages):
         if page and page[1]:
@@ -121,6 +107,7 @@ def _parsed(pages: list[tuple[str, str] | None], unread_form: bool, metadata: di
         "PDF pages whose whole text is repeated on other pages, such as the stamp of a scan": n_stamps,
         "running headers and footers of PDF pages left out": n_running,
         "lines of PDF pages with blanks between the letters (R E P O R T), whose words are not found": n_spaced,
+        "words of PDF pages with vowel signs (Arabic, Hebrew), whose letters may be out of order": n_signed,
         "PDF files whose form values are not read (XFA)": int(unread_form),
     }
     return parsed

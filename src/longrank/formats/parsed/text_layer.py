@@ -1,0 +1,83 @@
+"""Text layer of a PDF page, repaired where the places of its characters show that PDFium has misread it.
+
+- A blank before a hyphen at a line end is left out if PDFium has made it of a gap: justified lines set hyphens apart.
+- Some fonts name their hyphen a soft one: its glyph is a bar, less than half as large as the letter before. Soft
+  hyphens that the page does not show have the box of that letter, and are left out.
+- A line end is left out if the next character follows on the same baseline; behind a small gap, it is a blank. PDFium
+  ends a line before objects of one glyph, such as ligatures, on pages of short lines.
+- Words of letters that are read from the right are put in order (`right_to_left`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from ctypes import c_double
+from functools import partial
+from typing import Any
+
+import pypdfium2.raw as pdfium
+
+from longrank.formats.parsed.right_to_left import LETTERS, SAME_LEVEL, ordered
+
+_BAR = 0.5  # the area of a hyphen, of the letter before it; that of Helvetica has 0.3 of a narrow l
+_ADJACENT, _BLANK = 0.05, 0.5  # of the height of a line: gaps in a word, and between words
+_DOUBTFUL = re.compile(" (?=[-\u2010\u2011](?:\r\n|\\Z))|\xad|\r\n")  # branches that begin with a letter are fast
+_FROM_RIGHT = re.compile(f"[{LETTERS}]+(?:\r\n[{LETTERS}]+)*")
+_DOUBTFUL_FROM_RIGHT = re.compile(f"{_FROM_RIGHT.pattern}|{_DOUBTFUL.pattern}")
+
+_Place = Callable[[int], int]  # the number of the character at an offset of the text
+
+
+def text_of(layer: Any) -> str:
+    """Return the text of a page."""
+    text: str = layer.get_text_range()
+    lacks_none = layer.count_chars() == len(text)
+    place_of: _Place = int if lacks_none else partial(pdfium.FPDFText_GetCharIndexFromTextIndex, layer)
+    repairs = {" ": _blank, "\xad": _soft_hyphen, "\r": _line_end}
+    has_from_right = not text.isascii() and _FROM_RIGHT.search(text)
+    doubtful = _DOUBTFUL_FROM_RIGHT if has_from_right else _DOUBTFUL
+    return doubtful.sub(lambda found: repairs.get(found[0][0], _from_right)(layer, found, place_of), text)
+
+
+def _blank(layer: Any, found: re.Match[str], place_of: _Place) -> str:
+    """Leave out a blank that PDFium has made, unless it makes all blanks: TeX writes none."""
+    last = found.string.rfind(" ", 0, found.start())
+    glyph_before = last >= 0 and pdfium.FPDFText_IsGenerated(layer, place_of(last)) == 0
+    is_made = glyph_before and pdfium.FPDFText_IsGenerated(layer, place_of(found.start())) == 1
+    return "" if is_made and found.string[found.start() - 1].isalnum() else " "
+
+
+def _soft_hyphen(layer: Any, found: re.Match[str], place_of: _Place) -> str:
+    place = place_of(found.start())
+    behind_letter = found.start() > 0 and found.string[found.start() - 1].isalnum()
+    if not behind_letter or not _is_at(layer, place, "\xad"):
+        return "\xad"
+    boxes = (layer.get_charbox(place - 1), layer.get_charbox(place))
+    before, own = ((right - left) * (top - bottom) for left, bottom, right, top in boxes)
+    return "\xad" if own < _BAR * before else ""
+
+
+def _from_right(layer: Any, found: re.Match[str], place_of: _Place) -> str:
+    word, place = found[0], place_of(found.start())
+    is_there = len(word) > 1 and _is_at(layer, place, word[0]) and _is_at(layer, place + len(word) - 1, word[-1])
+    return ordered(layer, word, place) if is_there else word
+
+
+def _line_end(layer: Any, found: re.Match[str], place_of: _Place) -> str:
+    place = place_of(found.start())
+    start, level = c_double(), c_double()
+    pdfium.FPDFText_GetCharOrigin(layer, place - 1, start, level)
+    level_before = level.value
+    pdfium.FPDFText_GetCharOrigin(layer, place + 2, start, level)
+    if abs(level.value - level_before) > SAME_LEVEL or not _is_at(layer, place, "\r"):
+        return "\r\n"
+    _, bottom, right, top = layer.get_charbox(place - 1, loose=True)  # sizes of fonts are not those on the page
+    gap = (start.value - right) / (top - bottom or 1)
+    if abs(gap) < _ADJACENT:
+        return ""
+    return " " if 0 < gap < _BLANK else "\r\n"
+
+
+def _is_at(layer: Any, place: int, character: str) -> bool:
+    return bool(pdfium.FPDFText_GetUnicode(layer, place) == ord(character))
