@@ -22,6 +22,7 @@ from longrank.evaluation.tuning.reranked import open_reranked
 from longrank.evaluation.tuning.result import Tuning
 from longrank.evaluation.tuning.values import GridValues, Outcome
 from longrank.evaluation.tuning.weights import Weighing, weighed_run
+from longrank.formats.folds import Fold
 from longrank.storage.workplace import check_apart, working_in
 from longrank.types import Notes, Run
 from longrank.verbs.naming import naming_files
@@ -108,6 +109,7 @@ def weigh(
     with open_engine(engine, workers=workers, resources=resources) as opened:
         here = Weighing(reranked, read_qrels(qrels, notes), formula, measure, opened)
         made: Folds = None
+        parts: Mapping[str, Fold] | None = None
         if learn_on is None:
             parts, made = read_or_make_folds(folds, here.query_ids, 42 if seed is None else seed, notes)
             protocol = make_protocol(folds=parts, choose_by=choose_by, notes=notes)
@@ -120,18 +122,21 @@ def weigh(
         else:
             way, table, outcome = _learn_on(learn_on, here, axes, depth=depth, progress=progress, notes=notes)
     about = {"protocol": way, **here.about()}
-    ranked = Run("longrank", chain.from_iterable(weighed_run(here, _setting_of(here, table, outcome))))
+    ranked = Run("longrank", chain.from_iterable(weighed_run(here, _setting_of(here, table, outcome, parts))))
     if folder is not None:
         with working_in(Path(folder)):
             write_outcome(Path(folder), as_json(table, outcome, about), ranked.rankings(), made, folds, name=WEIGHTS)
     return Tuning(axes, table, outcome, about, made, ranked, notes)
 
 
-def _setting_of(here: Weighing, table: GridValues, outcome: Outcome) -> dict[str, Setting]:
+def _setting_of(
+    here: Weighing, table: GridValues, outcome: Outcome, folds: Mapping[str, Fold] | None
+) -> dict[str, Setting]:
     """Return the setting of each query to rank: also of queries without judgments, by the fold that tests them."""
     if outcome.setting is not None:
         return dict.fromkeys(here.first_stage, outcome.setting)
-    return {query_id: table.settings[one.setting] for one in outcome.choices for query_id in one.tested_on}
+    of_fold = {choice.name: table.settings[choice.setting] for choice in outcome.choices}
+    return {query_id: of_fold[name] for name, fold in (folds or {}).items() for query_id in fold.test}
 
 
 def _paths(*sources: Any) -> list[Path | str]:
