@@ -77,6 +77,12 @@ def test_rankings_are_the_best_products_of_all_passages(index: Index, models: di
         assert found == sorted(found, key=lambda row: (row.score, row.doc_id), reverse=True)
 
 
+def test_an_empty_text_has_no_term(models: dict[str, Path]) -> None:
+    rows = SparseModel(find_model(str(models["splade"])), Notes()).encode(["moon", "", " \n"])
+    assert rows.lengths[0] > 0
+    assert rows.lengths[1:].tolist() == [0, 0]
+
+
 def test_a_model_that_keeps_some_weights_of_a_text_does_so_for_passages_and_queries(tmp_path: Path) -> None:
     folder = save_splade(tmp_path / "five", max_active_dims=5)
     made = add_sparse(new_index(tmp_path / "index"), str(folder))
