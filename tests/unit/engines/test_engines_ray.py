@@ -1,7 +1,7 @@
 """Tasks on a Ray cluster of this machine, which the tests share.
 
-Workers of a cluster import everything anew, so most kinds of work are slow (`make test-ray`); two processes of this machine
-do each of them in `test_engines_spread` and the rooms' own tests.
+Workers of a cluster import everything anew, so most kinds of work are slow (`make test-ray`); two processes of this
+machine do each of them in `test_engines_spread` and the rooms' own tests.
 """
 
 from __future__ import annotations
