@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import preloaded
 from longrank.cli.main import main
 from longrank.errors import LongRankError
 from longrank.evaluation.folds import make_folds
@@ -174,16 +175,17 @@ def test_interrupted_and_killed_at_any_moment_it_goes_on_to_the_same_bytes(folde
         before = new(tmp_path, set())
         process = begun(folder, tmp_path / "b", *more, sets=sets)
         wait_for(process, partial(new, tmp_path, before))
-        process.send_signal(number)
-        assert process.wait(20) == code
+        os.kill(process.pid, number)
+        process.join(20)
+        assert process.exitcode == code
         said = (tmp_path / "stderr").read_text()
         assert "Traceback" not in said
         assert number != signal.SIGINT or said.splitlines()[-1].startswith("longrank: error: interrupted; run the same")
     for waits_for in ("s1/checkpoints/step-00000100", "s1/model"):
         process = begun(folder, tmp_path / "b", *more, sets=sets)
         wait_for(process, (tmp_path / "b" / waits_for).exists)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        process.join()
     assert not (tmp_path / "b" / "s1" / "test.run").exists()
     assert train(folder, tmp_path / "b", *more, sets=sets) == 0
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
@@ -194,26 +196,25 @@ def new(folder: Path, before: set[Path]) -> set[Path]:
     return set(folder.glob("b/s1/checkpoints/step-*")) - before
 
 
-HEARS_CTRL_C = """
-import signal, sys
-from longrank.cli.main import main
-from longrank.errors import LongRankError
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a process that was started in the background ignores it
-sys.exit(main())
-"""
-
-
-def begun(folder: Path, output: Path, *more: str, sets: tuple[str, ...]) -> subprocess.Popen[bytes]:
+def begun(folder: Path, output: Path, *more: str, sets: tuple[str, ...]) -> Any:
     """Start a training as a process of its own; what it says goes to `stderr` beside its folder."""
-    command = [sys.executable, "-c", HEARS_CTRL_C, *arguments(folder, output, *more, sets=sets)]
-    with output.with_name("stderr").open("w") as said:
-        return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=said)
+    process = preloaded.context().Process(
+        target=hearing_ctrl_c, args=(arguments(folder, output, *more, sets=sets), output.with_name("stderr"))
+    )
+    process.start()
+    return process
 
 
-def wait_for(process: subprocess.Popen[bytes], there: Callable[[], object]) -> None:
+def hearing_ctrl_c(words: list[str], said: Path) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the process of which this is a fork ignores it
+    os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+    os._exit(main(words))
+
+
+def wait_for(process: Any, there: Callable[[], object]) -> None:
     """Wait until something is there, or the process has ended."""
     deadline = time.monotonic() + 250
-    while not there() and process.poll() is None and time.monotonic() < deadline:
+    while not there() and process.is_alive() and time.monotonic() < deadline:
         time.sleep(0.002)
 
 

@@ -22,6 +22,23 @@ GRID = ("--grid", "b=0:1:0.2")
 PLOTS = find_spec("matplotlib") is not None
 
 
+DRAWN = (
+    "test_workers_change_no_byte",
+    "test_a_heat_map_per_pair_of_axes_and_a_line_for_one",
+    "test_files_of_the_user_in_the_folder_of_a_result_stay",
+    "test_without_the_extra_the_missing_heat_map_is_said",
+    "test_a_crash_while_drawing_costs_the_drawing_alone",
+)
+"""Tests that are about heat maps, too: to draw them takes most of the time of all."""
+
+
+@pytest.fixture(autouse=True)
+def quick_maps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no map in the other tests."""
+    if request.function.__name__ not in DRAWN:
+        monkeypatch.setattr("longrank.evaluation.plots.plot_grid", lambda *_: [])
+
+
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("inputs")

@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +41,13 @@ def aggregates_passages(pipeline: str) -> bool:
     """Say whether a shipped pipeline turns passage scores into the document's."""
     settings = load_pipeline(pipeline)
     return settings.scorer is not None and settings.aggregate.name != "document"
+
+
+def with_settings(*more: str) -> Iterator[Any]:
+    """Give every pipeline that aggregates passages; with other settings than its own, most are slow."""
+    for name in filter(aggregates_passages, shipped_pipelines()):
+        marks = [pytest.mark.slow] if more and name not in ("lexical", "birch", "maxp") else []
+        yield pytest.param(name, list(more), marks=marks, id=f"{name}-{'kmaxp' if more else 'own'}")
 
 
 def rerank_arguments(folder: Path, output: Path, *more: str) -> list[str]:
@@ -101,8 +110,9 @@ def test_aggregate_gives_the_bytes_of_rerank(folder: Path, tmp_path: Path) -> No
     assert (tmp_path / "same.run").read_bytes() == (tmp_path / "new.run").read_bytes()
 
 
-@pytest.mark.parametrize("pipeline", [name for name in shipped_pipelines() if aggregates_passages(name)])
-@pytest.mark.parametrize("more", [[], ["aggregate.name='kmaxp'", "aggregate.k=2"]], ids=["own", "kmaxp"])
+@pytest.mark.parametrize(
+    ("pipeline", "more"), [*with_settings(), *with_settings("aggregate.name='kmaxp'", "aggregate.k=2")]
+)
 def test_aggregate_gives_the_bytes_of_rerank_with_the_settings_of_every_pipeline(
     folder: Path, tmp_path: Path, pipeline: str, more: list[str]
 ) -> None:

@@ -16,7 +16,7 @@ from fuzz.seeds import seed
 from fuzz.targets import DECLARED, EXTRAS, TARGETS, file_name
 from longrank.types import Notes
 
-QUICK = 100
+QUICK = [40, pytest.param(400, marks=pytest.mark.slow)]
 """Examples of each reader; `make fuzz` runs the same readers for as long as you say."""
 TEXT = [name for name in TARGETS if name == "queries" or name.startswith("queries: ")]
 PACKED = [*TEXT, "qrels", "run", "folds", "expansions"]
@@ -39,11 +39,12 @@ def test_fuzzing_begins_at_a_file_that_is_read(name: str, tmp_path: Path) -> Non
     assert TARGETS[name](path, Notes())
 
 
+@pytest.mark.parametrize("examples", QUICK)
 @pytest.mark.parametrize("name", TARGETS)
-def test_only_a_declared_error_escapes(name: str, tmp_path: Path) -> None:
+def test_only_a_declared_error_escapes(name: str, examples: int, tmp_path: Path) -> None:
     path = tmp_path / file_name(target(name))
 
-    @settings(max_examples=QUICK, deadline=None, database=None)
+    @settings(max_examples=examples, deadline=None, database=None)
     @given(content=hostile(valid(name, tmp_path)))
     def read(content: bytes) -> None:
         path.write_bytes(content)

@@ -17,6 +17,14 @@ from page.documents import DOCUMENTS
 
 SET = ("passages.options={length=40, stride=20}",)
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
+_LACKS = (
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),  # a second of a processor for each window, of which nothing is seen
+    # The last list counts, so these are of Playwright's own.
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades", "MediaRouter"),
+    *("HttpsFirstBalancedModeAutoEnable", "PaintHolding", "ThirdPartyStoragePartitioning", "OptimizationHints"),
+    *("AvoidCorsURLLoaderRestartOnRedirect", "LensOverlay", "NetworkTimeServiceQuerying", "PreconnectToSearch"),
+)
+"""Features of Chromium that tests of a page do without."""
 
 WATCH = """
 window.violations = [];
@@ -32,7 +40,8 @@ def browser() -> Iterator[Any]:
     if path is None:
         pytest.skip(f"needs Chromium on PATH ({', '.join(_NAMES)})")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        flags = ["--no-sandbox", "--disable-gpu", f"--disable-features={','.join(_LACKS)}"]
+        browser = driver.chromium.launch(executable_path=path, args=flags)
         yield browser
         browser.close()
 
@@ -99,20 +108,27 @@ def server(engine: Any, serving: Callable[..., AbstractContextManager[str]]) -> 
         yield url
 
 
+@pytest.fixture(scope="package")
+def profiles() -> dict[str, list[Any]]:
+    """Empty profiles that tests have left, by their options: a new one takes a second of a processor."""
+    return {}
+
+
 @pytest.fixture
-def show(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Open an address in a fresh profile; at the end nothing may have complained, popped up or been blocked.
+def show(browser: Any, profiles: dict[str, list[Any]]) -> Iterator[Callable[..., Any]]:
+    """Open an address in an empty profile; at the end nothing may have complained, popped up or been blocked.
 
     ``failing=True``: answers that are no 200 are part of the test.
     """
-    opened: list[tuple[Any, Any, list[str]]] = []
+    opened: list[tuple[str, Any, list[str]]] = []
 
     def show(url: str, *, failing: bool = False, prepare: Callable[[Any], None] | None = None, **options: Any) -> Any:
-        context = browser.new_context(
-            **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **options}
-        )
-        context.add_init_script(WATCH)
-        page, seen = context.new_page(), []
+        options = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **options}
+        left = profiles.setdefault(str(options), [])
+        if not left:
+            left.append(browser.new_context(**options))
+            left[-1].add_init_script(WATCH)
+        page, seen = left.pop().new_page(), []
         page.set_default_timeout(30_000)  # a browser beside a full suite on two cores is slow
 
         def hear(message: Any) -> None:
@@ -124,15 +140,27 @@ def show(browser: Any) -> Iterator[Callable[..., Any]]:
         page.on("dialog", lambda dialog: (seen.append(f"dialog {dialog.message}"), dialog.dismiss()))
         if prepare is not None:
             prepare(page)
-        opened.append((context, page, seen))
+        opened.append((str(options), page, seen))
         page.goto(url)
         return page
 
     yield show
-    for context, page, seen in opened:
+    for options, page, seen in opened:
         assert page.evaluate("violations") == []
         assert seen == []
-        context.close()
+        _empty(page)
+        profiles[options].append(page.context)
+
+
+def _empty(page: Any) -> None:
+    """Leave nothing of a page in its profile."""
+    everything = {"origin": page.evaluate("origin"), "storageTypes": "all"}
+    page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", everything)
+    page.context.clear_cookies()
+    page.context.clear_permissions()
+    page.context.set_offline(False)
+    for one in page.context.pages:
+        one.close()
 
 
 @pytest.fixture(scope="package")

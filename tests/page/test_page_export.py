@@ -19,6 +19,7 @@ from page.test_page_phone import PHONES
 
 Show = Callable[..., Any]
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"]
+FEW = [*FORMULAS[::4], *(pytest.param(one, marks=pytest.mark.slow) for one in FORMULAS[1:4])]
 MARKUP = [
     "# fox", "- fox", "1. fox", "1) fox", "> fox", "fox\n===", "fox\n---", "***", "```\nfox\n```", "~~~\nfox",
     "    fox", "*fox*", "_fox_", "~~fox~~", "`fox`", "[fox](https://evil.example)", "![fox](https://evil.example/x.png)",
@@ -130,7 +131,7 @@ def test_csv_has_a_row_for_each_shown_passage_and_no_formula(show: Show, exporti
     assert (by_id["pdf"]["place"], by_id["pdf"]["page"]) == ("report.pdf, p. 2", "2")
 
 
-@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("formula", FEW)
 def test_a_query_is_no_formula_and_no_name_of_a_folder(
     show: Show, exporting: str, tmp_path: Path, formula: str
 ) -> None:

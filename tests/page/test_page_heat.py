@@ -33,9 +33,9 @@ def rescored(unit: str, score: Callable[[float], float]) -> Callable[[Any], None
     return prepare
 
 
-@pytest.mark.parametrize(
-    ("unit", "scores", "expected"),
-    [
+def test_zero_and_less_are_empty_and_units_without_a_zero_begin_at_the_lowest(show: Show, server: str) -> None:
+    page = show(server)
+    for unit, scores, expected in (
         ("bm25", [0, 1, 5, 10], [[0, 0], [0.1, 1], [0.5, 3], [1, 5]]),
         ("cosine", [-0.5, 0.0, 0.25, 0.5], [[0, 0], [0, 0], [0.5, 3], [1, 5]]),
         ("mixed", [0.2, 0.8], [[0.25, 2], [1, 5]]),
@@ -45,13 +45,8 @@ def rescored(unit: str, score: Callable[[float], float]) -> Callable[[Any], None
         ("logit", [-8.0, -4.0, 0.0], [[0, 0], [0.5, 3], [1, 5]]),
         ("logprob", [-3.0, -1.0], [[0, 0], [1, 5]]),
         ("logit", [-2.0], [[1, 5]]),
-    ],
-)
-def test_zero_and_less_are_empty_and_units_without_a_zero_begin_at_the_lowest(
-    show: Show, server: str, unit: str, scores: list[float], expected: list[list[float]]
-) -> None:
-    page = show(server)
-    assert page.evaluate(LEVELS, [unit, scores]) == expected
+    ):
+        assert page.evaluate(LEVELS, [unit, scores]) == expected, unit
 
 
 def test_a_score_of_zero_draws_no_bar_and_colours_no_text(show: Show, server: str) -> None:

@@ -1,4 +1,8 @@
-"""Tasks on a Ray cluster of this machine, which the tests share."""
+"""Tasks on a Ray cluster of this machine, which the tests share.
+
+Workers of a cluster import everything anew, so most kinds of work are slow (`make test-ray`); two processes of this
+machine do each of them in `test_engines_spread` and the rooms' own tests.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ def engine() -> Iterator[object]:
 
 @pytest.fixture
 def one_worker(engine, monkeypatch: pytest.MonkeyPatch) -> object:
-    """The engine with one worker, since each imports PyTorch anew; two do so in the test of vectors."""
+    """The engine with one worker, since each imports PyTorch anew; two do so in the slow test of vectors."""
     monkeypatch.setattr(engine, "workers", 1)
     return engine
 
@@ -121,6 +125,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
+@pytest.mark.slow
 def test_shards_by_a_cluster_are_the_bytes_of_a_local_build(engine, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)  # workers have another current folder
     monkeypatch.setattr(batches, "_CHARS", 2000)
@@ -156,6 +161,7 @@ def test_a_run_by_a_cluster_is_that_of_this_process(engine, tmp_path: Path, monk
     assert here.lines() == there.lines() != []
 
 
+@pytest.mark.slow
 def test_evidence_by_a_cluster_is_the_bytes_of_this_process(engine, tmp_path: Path) -> None:
     folder = write_collection(tmp_path)
     inputs = [folder / "index", folder / "queries.jsonl", folder / "first.run"]
@@ -169,10 +175,12 @@ def test_evidence_by_a_cluster_is_the_bytes_of_this_process(engine, tmp_path: Pa
 
 
 @pytest.mark.neural
-def test_vectors_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_vectors_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Path, monkeypatch, workers: int) -> None:
     from longrank.verbs.index import add_vectors
     from tiny_models import save_encoder
 
+    monkeypatch.setattr(engine, "workers", workers)  # each imports PyTorch anew
     model = str(save_encoder(tmp_path / "m"))
     found, notes = {}, {}
     for name, where in (("here", None), ("there", engine)):
@@ -184,6 +192,7 @@ def test_vectors_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Pa
     assert notes["here"].lines() == notes["there"].lines()
 
 
+@pytest.mark.slow
 @pytest.mark.neural
 def test_predicted_queries_by_a_cluster_are_the_bytes_of_this_process(one_worker, tmp_path: Path) -> None:
     from tiny_language_models import save_seq2seq
@@ -199,6 +208,7 @@ def test_predicted_queries_by_a_cluster_are_the_bytes_of_this_process(one_worker
     assert made[0].notes.lines() == made[1].notes.lines()
 
 
+@pytest.mark.slow
 @pytest.mark.neural
 def test_sparse_vectors_and_folds_by_a_cluster_are_the_bytes_of_this_process(one_worker, tmp_path: Path) -> None:
     for name, work in (("sparse", spread.sparse), ("folds", spread.folds)):
@@ -207,6 +217,7 @@ def test_sparse_vectors_and_folds_by_a_cluster_are_the_bytes_of_this_process(one
         assert here == there, name
 
 
+@pytest.mark.slow
 @pytest.mark.neural
 def test_a_worker_of_a_cluster_out_of_memory_halves_its_batches_as_this_process_does(
     engine, tmp_path, monkeypatch
@@ -216,6 +227,7 @@ def test_a_worker_of_a_cluster_out_of_memory_halves_its_batches_as_this_process_
     assert len([line for line in here[1] if "halved because memory ran out" in line]) == 1
 
 
+@pytest.mark.slow
 def test_weights_and_recipes_by_a_cluster_are_those_of_this_process(engine, workplace: Path, monkeypatch) -> None:
     monkeypatch.setattr("longrank.evaluation.tuning.weights._BLOCK", 3)
     (workplace / "weights").mkdir()
@@ -224,6 +236,7 @@ def test_weights_and_recipes_by_a_cluster_are_those_of_this_process(engine, work
     assert operator.eq(*spread.recipes(workplace, engine))
 
 
+@pytest.mark.slow
 @pytest.mark.neural
 def test_a_node_without_the_model_is_one_sentence(engine) -> None:
     from longrank.ranking.build import Encoder
