@@ -16,6 +16,7 @@ TORCH  ?= torch==2.13.0
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 export TOKENIZERS_PARALLELISM = false
+unexport PYTHONDONTWRITEBYTECODE  # hundreds of tests start a process, which would compile every module again
 
 .PHONY: demo test test-slow test-ray test-base test-spacy test-clients test-vector-stores test-object-stores lint fuzz soak audit model docs bench clean
 
