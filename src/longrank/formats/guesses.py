@@ -7,7 +7,10 @@ for one of its rare relatives. Texts in other letters are left to charset-normal
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
 from math import log2
 from typing import NamedTuple
@@ -33,18 +36,28 @@ _LATIN = {
     "cp1257": (2, _BALTIC),
     "cp1258": (4, _VIETNAMESE),
     "cp850": (6, _WEST),
+    "cp852": (6, _EAST),
+    "cp857": (6, _TURKISH),
     "mac-roman": (6, _WEST),
 }
 """Letters beyond ASCII of languages, the most frequent first, and bits by which an encoding is less likely."""
+_DOS = ("cp850", "cp852", "cp857", "mac-roman")
 _OTHERS = (
     *("utf_8", "gb18030", "big5", "big5hkscs", "cp949", "euc_jp", "cp932"),
+    *("cp855", "cp1125", "cp737", "cp862"),
     *("cp1251", "koi8_r", "koi8_u", "iso8859_5", "cp866", "mac_cyrillic"),
     *("cp1253", "iso8859_7", "cp1255", "iso8859_8", "cp1256", "iso8859_6", "tis_620"),
     *("cp1252", "cp1250", "cp1254", "cp1257", "cp1258"),
 )
-"""Encodings of the Encoding Standard of the WHATWG, by the names that charset-normalizer has for them."""
+"""Encodings of the Encoding Standard of the WHATWG and of DOS, by the names that charset-normalizer has for them."""
 _LATIN_OTHERS = _OTHERS[-5:]
 
+_JAPANESE, _THAI = ("cp932", "euc_jp"), "tis_620"
+_KANA = re.compile("[\u3041-\u30ff]")
+_LEAST_KANA = 0.3  # share of kana among letters beyond ASCII
+_THAI_SIGN = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]")  # above or below a consonant
+_THAI_SYLLABLE = re.compile("(?<=[\u0e01-\u0e2e\u0e31\u0e34-\u0e3a])[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]")
+_LEAST_BEHIND = 0.9
 _BYTES = 5000  # bytes beyond ASCII that are counted
 _BYTE = re.compile(rb"[\x80-\xff]")
 _QUOTES = frozenset("\xa0«»“”„‘’–—…")
@@ -70,15 +83,42 @@ def encoding_of(sample: bytes, most_mess: float) -> str:
         sample: the first bytes of the text.
         most_mess: share of improbable letters that the guess of charset-normalizer may have.
     """
-    from charset_normalizer import from_bytes
-
     latin, is_latin = _latin(sample)
+    if is_latin and latin not in _DOS:
+        return latin
+    if japanese := next((name for name in _JAPANESE if _is_japanese(sample, name)), ""):
+        return japanese
     if is_latin:
         return latin
-    best = from_bytes(sample, threshold=most_mess, cp_isolation=list(_OTHERS)).best()
-    if best is None:
-        return ""
-    return latin if latin and best.encoding in _LATIN_OTHERS else codec_of(best.encoding)
+    best = _best(sample, most_mess, _OTHERS)
+    if best == _THAI and not _is_thai(sample):
+        best = _best(sample, most_mess, [name for name in _OTHERS if name != _THAI])
+    best = best or _best(sample, most_mess)
+    return latin if latin and best in _LATIN_OTHERS else codec_of(best)
+
+
+def _best(sample: bytes, most_mess: float, among: Sequence[str] = ()) -> str:
+    """Return the guess of charset-normalizer among some encodings; none given: among all."""
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(sample, threshold=most_mess, cp_isolation=list(among) or None).best()
+    return "" if best is None else str(best.encoding)
+
+
+def _is_japanese(sample: bytes, encoding: str) -> bool:
+    """Tell whether a text has many kana: lines of Shift_JIS look like Latin letters, since half its bytes are ASCII."""
+    try:
+        text = getincrementaldecoder(encoding)().decode(sample)
+    except UnicodeDecodeError:
+        return False
+    return len(_KANA.findall(text)) > _LEAST_KANA * sum(not letter.isascii() for letter in text)
+
+
+def _is_thai(sample: bytes) -> bool:
+    """Tell whether vowel signs stand behind consonants; in short Chinese texts that decode as Thai, they do not."""
+    text = sample.decode(_THAI, errors="replace")
+    n_signs, n_behind = len(_THAI_SIGN.findall(text)), len(_THAI_SYLLABLE.findall(text))
+    return n_signs == 0 or n_behind > _LEAST_BEHIND * n_signs
 
 
 def _latin(sample: bytes) -> tuple[str, bool]:
@@ -112,6 +152,7 @@ def _bits(places: Counter[_Place], encoding: str, sample: bytes) -> tuple[float,
     return best
 
 
+@lru_cache(1 << 16)
 def _cost(place: _Place, encoding: str, language: str) -> float:
     letter = bytes([place.byte]).decode(encoding)
     lone = not place.before and not place.after

@@ -289,6 +289,11 @@ def test_headers_of_tables_subtitles_and_names_with_underscores_are_text() -> No
     ]  # fmt: skip
 
 
+def test_escaped_signs_of_rst_mean_themselves() -> None:
+    (document,) = read_rst("Use \\*args\\* here, \\`code\\` is text, \\|bar\\| too, a \\*b\\*\nc.\n")
+    assert document.text == "Use *args* here, `code` is text, |bar| too, a *b*\nc."
+
+
 def test_an_escaped_blank_of_restructuredtext_joins_what_it_stands_between() -> None:
     (document,) = read_rst("H\\ :sub:`2`\\ O, *re*\\ mark, name_\\ s, one\\\ntwo, 2 \\* 3.\n")
     assert document.text == "H2O, remark, names, onetwo, 2 * 3."

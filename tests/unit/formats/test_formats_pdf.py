@@ -156,7 +156,7 @@ def test_a_word_over_a_page_end_belongs_to_the_page_where_it_begins() -> None:
         assert repaired(pages)[0] == pages
 
 
-@pytest.mark.parametrize("number", ["345", "- 345 -", "iv", "XII", "[17]"])
+@pytest.mark.parametrize("number", ["345", "- 345 -", "iv", "XII", "[17]", "3-12", "12.4", "7/26"])
 def test_a_number_below_or_above_a_page_interrupts_no_word(number: str) -> None:
     assert repaired([f"It is un-\n{number}", "known, and\nso on"])[0] == [f"It is unknown,\n{number}", "and\nso on"]
     assert repaired(["It is un-", f"{number}\nknown, and\nso on"])[0] == ["It is unknown,", f"{number}\nand\nso on"]
@@ -302,10 +302,18 @@ def test_only_soft_hyphens_that_a_page_shows_are_hyphens(tmp_path: Path) -> None
 def test_a_hyphen_that_stands_apart_at_a_line_end_breaks_a_word_and_a_dash_does_not(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     path = tmp_path / "a.pdf"
-    justified = ["It is implaca) Tj [-300 (-)] TJ (", "bly cold -", "here, and re) Tj [-300 (-)] TJ ("]
+    justified = ["It is implaca) Tj [-250 (-)] TJ (", "bly cold -", "here, and re) Tj [-250 (-)] TJ ("]
     no_blanks = ["Call) Tj [-400 (debmake) -400 (-)] TJ (", "t"]  # as TeX sets them
     path.write_bytes(pdf_bytes([justified, ["called.", *no_blanks]]))
     assert parsed(path).text == "It is implacably cold -\nhere, and recalled.\nCall debmake -\nt"
+
+
+def test_a_hyphen_that_is_a_cell_breaks_no_word(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    rows = ["income tax) Tj [-900 (-)] TJ (", "property tax) Tj [-900 (120)] TJ (", "rent) Tj [-900 (-)] TJ (", "a b"]
+    path.write_bytes(pdf_bytes([rows]))
+    assert parsed(path).text == "income tax -\nproperty tax 120\nrent -\na b"
 
 
 def test_a_line_goes_on_where_the_next_character_follows_on_its_baseline(tmp_path: Path) -> None:

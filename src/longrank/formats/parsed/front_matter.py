@@ -13,7 +13,7 @@ from textwrap import dedent
 from typing import NamedTuple
 
 _BLOCK = re.compile(r"\A(?:(---)|\+\+\+)[ \t]*\n(.*?\n)??(?(1)(?:---|\.\.\.)|\+\+\+)[ \t]*(?:\n|\Z)", re.DOTALL)
-_KEYS = r""""[^"]*"|'[^']*'|[^\s"'#][^:]*|[^\s"'#\d]\S*"""  # a colon without a blank behind it may be part of a key
+_KEYS = r""""[^"]*"|'[^']*'|[^\s"'#][^:]*|[A-Za-z_][\w.-]*(?::[\w.-]+)+"""  # og:image, but no https://a.org
 _YAML = re.compile(rf"\s|$|\#|-(?:\s|$)|[\]}}]|(?=[\w\"'])(?:{_KEYS})[ \t]*:(?:\s|$)")
 """A line that is indented, empty, a comment, an item, or a key."""
 _KEY = re.compile(r"""(?P<quote>["']?)(?P<key>(?<=["']).*?|[^:]*?|\S*?)(?P=quote)[ \t]*:(?:\s+(?P<value>.*)|$)""")

@@ -32,8 +32,8 @@ _EDGE_LINES = 2
 _LONGEST = 200  # characters of a header
 _FEWEST_SPACED, _SPACED_SHARE = 6, 0.8  # words of a line whose letters stand apart, and single letters among them
 _NUMBER = re.compile(r"(?<![^\W_])(?<!\d[-./])(?!0)(\d+)(?:/(\d+))?(?![^\W_]|[-./]\d)")  # 7, 7/12; not 2024-7, 007
-_BARE = re.compile(  # 12, - 12 -, xiv
-    r"[-–—\[(|\s]*(?:\d+|(?=[ivxl])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))[-–—\])|\s]*", re.IGNORECASE
+_BARE = re.compile(  # 12, 3-12, 7/26, - 12 -, xiv
+    r"[-–—\[(|\s]*(?:\d+(?:[-–./]\d+)?|(?=[ivxl])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))[-–—\])|\s]*", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W_]+")
 _HYPHENS = ("-", "\u2010", "\u2011")

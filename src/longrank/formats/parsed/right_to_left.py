@@ -40,7 +40,7 @@ class _Glyph(NamedTuple):
 def ordered(layer: Any, word: str, place: int) -> str:
     """Return a word, which may have line ends, whose first character is the one at `place` of a layer."""
     last = place + len(word) - 1
-    if "\r" not in word and _origin(layer, last)[0] <= _origin(layer, place)[0]:
+    if "\r" not in word and origin(layer, last)[0] <= origin(layer, place)[0]:
         return _with_ligatures(layer, word, range(place, last + 1))
     words: list[list[_Glyph]] = []
     for part in re.finditer("[^\r\n]+", word):
@@ -54,14 +54,14 @@ def ordered(layer: Any, word: str, place: int) -> str:
 
 def _from_right(layer: Any, word: list[_Glyph]) -> str:
     letters = [glyph for glyph in word if not unicodedata.combining(glyph.character)]
-    if letters and _origin(layer, letters[-1].place)[0] > _origin(layer, letters[0].place)[0]:
+    if letters and origin(layer, letters[-1].place)[0] > origin(layer, letters[0].place)[0]:
         word = sorted(word, key=lambda glyph: -glyph.right)
     return _with_ligatures(layer, "".join(glyph.character for glyph in word), [glyph.place for glyph in word])
 
 
 def _with_ligatures(layer: Any, word: str, places: Sequence[int]) -> str:
     def pair(found: re.Match[str]) -> str:
-        alef, lam = (_origin(layer, places[number]) for number in (found.start(), found.start() + 1))
+        alef, lam = (origin(layer, places[number]) for number in (found.start(), found.start() + 1))
         return found[0][::-1] if alef == lam else found[0]
 
     return _ALEF_LAM.sub(pair, word)
@@ -69,10 +69,11 @@ def _with_ligatures(layer: Any, word: str, places: Sequence[int]) -> str:
 
 def _glyph(layer: Any, place: int, character: str) -> _Glyph:
     left, bottom, right, top = layer.get_charbox(place, loose=True)
-    return _Glyph(place, character, left, right, _origin(layer, place)[1], top - bottom)
+    return _Glyph(place, character, left, right, origin(layer, place)[1], top - bottom)
 
 
-def _origin(layer: Any, place: int) -> tuple[float, float]:
+def origin(layer: Any, place: int) -> tuple[float, float]:
+    """Return where a character begins, and the height of its baseline, in points."""
     x, y = c_double(), c_double()
     pdfium.FPDFText_GetCharOrigin(layer, place, x, y)
     return x.value, y.value

@@ -36,6 +36,11 @@ _SETTINGS = (_CODE - {"math"}) | {
 }
 """Directives whose argument is a path or a setting; that of any other is text, such as the name of a function."""
 _LITERAL = re.compile(r"``(.+?)``")
+_JOIN = "\ufdef"  # an escaped blank or line end, which joins what it stands between; a noncharacter, as _HIDDEN
+_HIDDEN = {sign: chr(0xFDD0 + number) for number, sign in enumerate("*`|_<>\\")}
+"""Signs of inline markup that mean themselves behind a backslash, as what they are hidden meanwhile."""
+_SHOWN = {ord(hidden): sign for sign, hidden in _HIDDEN.items()} | {ord(_JOIN): ""}
+_ESCAPED = re.compile(r"\\(?:(\s)|(.))")
 _INLINE = (
     (re.compile(r":[\w:+.-]+:`([^`<]+?)\s*<[^`>]*>`"), r"\1"),
     (re.compile(r":[\w:+.-]+:`[~!]?([^`]*)`"), r"\1"),
@@ -44,8 +49,7 @@ _INLINE = (
     (re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*"), r"\1"),
     (re.compile(r"(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<!\w)\|([^|\s][^|]*)\|_{0,2}"), r"\1"),
-    (re.compile(r"(?<!\w)((?!_)\w+?)__?(?=$|[\s.,;:!?)\\])"), r"\1"),  # a reference does not begin with _
-    (re.compile(r"\\(?:\s|(.))"), r"\1"),  # an escaped blank or line end joins what it stands between
+    (re.compile(rf"(?<!\w)((?!_)\w+?)__?(?=$|[\s.,;:!?){_JOIN}])"), r"\1"),  # a reference does not begin with _
 )
 
 
@@ -161,6 +165,9 @@ def _indent(line: str) -> int:
 def _plain(text: str) -> str:
     """Return a text without inline markup; literals, which hold none, stay as they are."""
     parts = _LITERAL.split(text)  # every second part is a literal
+    parts[::2] = [
+        _ESCAPED.sub(lambda sign: _JOIN if sign[1] else _HIDDEN.get(sign[2], sign[2]), part) for part in parts[::2]
+    ]
     for pattern, replacement in _INLINE:
         parts[::2] = [pattern.sub(replacement, part) for part in parts[::2]]
-    return "".join(parts)
+    return "".join(parts).translate(_SHOWN)

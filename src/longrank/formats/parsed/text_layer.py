@@ -1,6 +1,7 @@
 """Text layer of a PDF page, repaired where the places of its characters show that PDFium has misread it.
 
-- A blank before a hyphen at a line end is left out if PDFium has made it of a gap: justified lines set hyphens apart.
+- A blank before a hyphen at a line end is left out if PDFium has made it of a small gap: justified lines set hyphens
+  apart.
 - Some fonts name their hyphen a soft one: its glyph is a bar, less than half as large as the letter before. Soft
   hyphens that the page does not show have the box of that letter, and are left out.
 - A line end is left out if the next character follows on the same baseline; behind a small gap, it is a blank. PDFium
@@ -12,13 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from ctypes import c_double
 from functools import partial
 from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from longrank.formats.parsed.right_to_left import LETTERS, SAME_LEVEL, ordered
+from longrank.formats.parsed.right_to_left import LETTERS, SAME_LEVEL, ordered, origin
 
 _BAR = 0.5  # the area of a hyphen, of the letter before it; that of Helvetica has 0.3 of a narrow l
 _ADJACENT, _BLANK = 0.05, 0.5  # of the height of a line: gaps in a word, and between words
@@ -41,11 +41,26 @@ def text_of(layer: Any) -> str:
 
 
 def _blank(layer: Any, found: re.Match[str], place_of: _Place) -> str:
-    """Leave out a blank that PDFium has made, unless it makes all blanks: TeX writes none."""
-    last = found.string.rfind(" ", 0, found.start())
-    glyph_before = last >= 0 and pdfium.FPDFText_IsGenerated(layer, place_of(last)) == 0
-    is_made = glyph_before and pdfium.FPDFText_IsGenerated(layer, place_of(found.start())) == 1
-    return "" if is_made and found.string[found.start() - 1].isalnum() else " "
+    """Leave out a blank that PDFium has made within a justified line: it is smaller than a blank of the line itself.
+
+    The gap before a hyphen that is a cell of its own is larger.
+    """
+    text, at = found.string, found.start()
+    own = text.rfind(" ", text.rfind("\n", 0, at) + 1, at)
+    next_word = text[found.end() + 1 : found.end() + 4].lstrip("\r\n")
+    if own < 0 or not text[at - 1].isalnum() or next_word[:1].isupper():
+        return " "
+    made, own_made = (pdfium.FPDFText_IsGenerated(layer, place_of(place)) for place in (at, own))
+    if made != 1 or own_made != 0:  # TeX writes no blanks, so PDFium makes all
+        return " "
+    return "" if _gap(layer, place_of(at)) < _gap(layer, place_of(own)) else " "
+
+
+def _gap(layer: Any, place: int) -> float:
+    """Return the width of the blank at a place."""
+    start, _ = origin(layer, place + 1)
+    _, _, end, _ = layer.get_charbox(place - 1, loose=True)
+    return float(start - end)
 
 
 def _soft_hyphen(layer: Any, found: re.Match[str], place_of: _Place) -> str:
@@ -66,14 +81,11 @@ def _from_right(layer: Any, found: re.Match[str], place_of: _Place) -> str:
 
 def _line_end(layer: Any, found: re.Match[str], place_of: _Place) -> str:
     place = place_of(found.start())
-    start, level = c_double(), c_double()
-    pdfium.FPDFText_GetCharOrigin(layer, place - 1, start, level)
-    level_before = level.value
-    pdfium.FPDFText_GetCharOrigin(layer, place + 2, start, level)
-    if abs(level.value - level_before) > SAME_LEVEL or not _is_at(layer, place, "\r"):
+    (_, level_before), (start, level) = origin(layer, place - 1), origin(layer, place + 2)
+    if abs(level - level_before) > SAME_LEVEL or not _is_at(layer, place, "\r"):
         return "\r\n"
     _, bottom, right, top = layer.get_charbox(place - 1, loose=True)  # sizes of fonts are not those on the page
-    gap = (start.value - right) / (top - bottom or 1)
+    gap = (start - right) / (top - bottom or 1)
     if abs(gap) < _ADJACENT:
         return ""
     return " " if 0 < gap < _BLANK else "\r\n"
