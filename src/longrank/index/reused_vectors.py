@@ -38,7 +38,9 @@ class ReusedVectors:
         return self._number(document) is not None
 
     def _number(self, document: Document) -> int | None:
-        return self._numbers.get(hash_of(document)) if self._numbers else None
+        if not self._numbers or not document.text.strip():  # earlier versions stored other vectors of empty texts
+            return None
+        return self._numbers.get(hash_of(document))
 
     def of(self, document: Document) -> DocumentVectors | None:
         """Return the stored vectors of a document; None if there are none of this content."""
