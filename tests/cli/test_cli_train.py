@@ -206,6 +206,9 @@ def begun(folder: Path, output: Path, *more: str, sets: tuple[str, ...]) -> Any:
 
 
 def hearing_ctrl_c(words: list[str], said: Path) -> None:
+    import torch
+
+    torch.set_num_threads(1)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the process of which this is a fork ignores it
     os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     os._exit(main(words))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from longrank.errors import InputError, IntegrityError
 from longrank.index.content_hashes import hash_of
 from longrank.index.reader import Index
@@ -20,6 +22,7 @@ class ReusedVectors:
 
     def __init__(self, index: Index, key: VectorsKey) -> None:
         self.dtype: VectorsType = "float32"
+        self._title = key.title
         self._stored: PassageVectors | None = None
         self._numbers: dict[bytes, int] = {}
         for folder in DENSE_FOLDERS.of(index).values():
@@ -38,9 +41,7 @@ class ReusedVectors:
         return self._number(document) is not None
 
     def _number(self, document: Document) -> int | None:
-        if not self._numbers or not document.text.strip():  # earlier versions stored other vectors of empty texts
-            return None
-        return self._numbers.get(hash_of(document))
+        return self._numbers.get(hash_of(document)) if self._numbers else None
 
     def of(self, document: Document) -> DocumentVectors | None:
         """Return the stored vectors of a document; None if there are none of this content."""
@@ -50,4 +51,7 @@ class ReusedVectors:
         spans = self._stored.spans(number)
         rows = zip(spans.indices.tolist(), spans.starts.tolist(), spans.ends.tolist(), strict=True)
         passages = tuple(Passage(document.doc_id, n, document.text[a:b], a, b) for n, a, b in rows)
-        return DocumentVectors(Segmentation(passages, spans.n_passages), spans.vectors, spans.truncated)
+        # Earlier versions stored other vectors of empty texts.
+        is_empty = not document.text.strip() and not (self._title and document.title.strip())
+        vectors = np.zeros_like(spans.vectors) if is_empty else spans.vectors
+        return DocumentVectors(Segmentation(passages, spans.n_passages), vectors, spans.truncated)
