@@ -1,5 +1,5 @@
 # make demo   set up and run the main job on real text
-# make test   set up and run all tests (under ten minutes on two cores)
+# make test   set up and run all tests (13 to 19 minutes on two cores)
 # make lint   format check, ruff, mypy, layers
 # make test-slow, test-ray, test-base (no extras), test-spacy   what is heavy or needs another environment
 # make test-clients   other people's HTTP clients against a server, each in the environment that its versions need
@@ -16,7 +16,6 @@ TORCH  ?= torch==2.13.0
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 export TOKENIZERS_PARALLELISM = false
-unexport PYTHONDONTWRITEBYTECODE  # hundreds of tests start a process, which would compile every module again
 
 .PHONY: demo test test-slow test-ray test-base test-spacy test-clients test-vector-stores test-object-stores lint fuzz soak audit model docs bench clean
 

@@ -67,20 +67,21 @@ def aggregate(
             "--set": assignments,
         }
         others |= {"--interpolate": interpolate, "--mix": mix, "--mix-method": mix_method, "--first-stage": first_stage}
-        for name in (name for name, value in others.items() if value is not None and value != []):
-            raise InputError(
-                f"--json prints the evidence as it is written, without {name}", fix="leave out one of them"
-            )
+        if given := [name for name, value in others.items() if value not in (None, [])]:
+            what = f"--json prints the evidence as it is written, without {given[0]}"
+            raise InputError(what, fix="leave out one of them")
         for record in read_evidence(evidence)[1]:
             typer.echo(json.dumps(evidence_json(record), ensure_ascii=False))
         return
     if output is None or aggregator is None:
         raise InputError("-o RUN and --aggregator NAME are missing", fix="give both, or print the evidence with --json")
     options = override({}, (text.removeprefix("aggregate.") for text in assignments or ()))
-    short = {"k": k, "weights": None if weights is None else numbers("--weights", weights), "name": aggregator}
-    for name in (name for name, value in short.items() if value is not None and name in options):
+    own: dict[str, object] = {} if k is None else {"k": k}
+    own |= {} if weights is None else {"weights": numbers("--weights", weights)}
+    if twice := options.keys() & {"name", *own}:  # the name is --aggregator
+        name = min(twice)
         raise InputError(f"{name} is given twice", got=f"--set {name}={options[name]}", fix="remove it from --set")
-    options |= {name: value for name, value in short.items() if value is not None and name != "name"}
+    options |= own
     make_aggregator(aggregator, **options)  # refuses foreign options
     output_file(output, evidence, first_stage)
     run = aggregate_evidence(

@@ -41,16 +41,16 @@ _LATIN = {
     "mac-roman": (6, _WEST),
 }
 """Letters beyond ASCII of languages, the most frequent first, and bits by which an encoding is less likely."""
-_DOS = ("cp850", "cp852", "cp857", "mac-roman")
+_BEFORE_WINDOWS = ("cp850", "cp852", "cp857", "mac-roman")
+_WINDOWS = ("cp1252", "cp1250", "cp1254", "cp1257", "cp1258")
 _OTHERS = (
     *("utf_8", "gb18030", "big5", "big5hkscs", "cp949", "euc_jp", "cp932"),
     *("cp855", "cp1125", "cp737", "cp862"),
     *("cp1251", "koi8_r", "koi8_u", "iso8859_5", "cp866", "mac_cyrillic"),
     *("cp1253", "iso8859_7", "cp1255", "iso8859_8", "cp1256", "iso8859_6", "tis_620"),
-    *("cp1252", "cp1250", "cp1254", "cp1257", "cp1258"),
+    *_WINDOWS,
 )
 """Encodings of the Encoding Standard of the WHATWG and of DOS, by the names that charset-normalizer has for them."""
-_LATIN_OTHERS = _OTHERS[-5:]
 
 _JAPANESE, _THAI = ("cp932", "euc_jp"), "tis_620"
 _KANA = re.compile("[\u3041-\u30ff]")
@@ -84,7 +84,7 @@ def encoding_of(sample: bytes, most_mess: float) -> str:
         most_mess: share of improbable letters that the guess of charset-normalizer may have.
     """
     latin, is_latin = _latin(sample)
-    if is_latin and latin not in _DOS:
+    if is_latin and latin not in _BEFORE_WINDOWS:
         return latin
     if japanese := next((name for name in _JAPANESE if _is_japanese(sample, name)), ""):
         return japanese
@@ -94,7 +94,7 @@ def encoding_of(sample: bytes, most_mess: float) -> str:
     if best == _THAI and not _is_thai(sample):
         best = _best(sample, most_mess, [name for name in _OTHERS if name != _THAI])
     best = best or _best(sample, most_mess)
-    return latin if latin and best in _LATIN_OTHERS else codec_of(best)
+    return latin if latin and best in _WINDOWS else codec_of(best)
 
 
 def _best(sample: bytes, most_mess: float, among: Sequence[str] = ()) -> str:
