@@ -97,8 +97,9 @@ def test_json_prints_one_object_per_document(files: Files, capsys: pytest.Captur
     assert lines[0]["query_id"] == "1"
     assert lines[0]["passages"][0].keys() == {"index", "start", "end", "score", "weight"}
     assert not files["out"].exists()
-    assert main(["aggregate", str(files["evidence"]), "--json", "--mix", "lexical=0"]) == 2
-    assert "as it is written, without --mix; leave out one" in capsys.readouterr().err
+    for option, value in (("--mix", "lexical=0"), ("--tail", "keep"), ("--normalize", "max"), ("--tag", "mine")):
+        assert main(["aggregate", str(files["evidence"]), "--json", option, value]) == 2
+        assert f"as it is written, without {option}; leave out one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

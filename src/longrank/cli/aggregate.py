@@ -15,6 +15,7 @@ from longrank.cli.options import EvidenceFile, FirstStage, Interpolate, MixMetho
 
 
 def aggregate(
+    ctx: typer.Context,
     evidence: EvidenceFile,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Output file, a TREC run.")] = None,
     aggregator: Annotated[
@@ -51,7 +52,7 @@ def aggregate(
     Example: longrank aggregate maxp.run.evidence -o birch.run --aggregator birch --weights 1,0.1,0.1
     --interpolate 0.4 --first-stage bm25.run
     """
-    from longrank.cli.inputs import named_numbers, numbers, output_file
+    from longrank.cli.inputs import given_options, named_numbers, numbers, output_file
     from longrank.config import override
     from longrank.errors import InputError
     from longrank.formats.evidence import evidence_json, read_evidence
@@ -59,16 +60,9 @@ def aggregate(
     from longrank.verbs.aggregate import aggregate as aggregate_evidence
 
     if as_json:
-        others: dict[str, object] = {
-            "-o": output,
-            "--aggregator": aggregator,
-            "--weights": weights,
-            "-k": k,
-            "--set": assignments,
-        }
-        others |= {"--interpolate": interpolate, "--mix": mix, "--mix-method": mix_method, "--first-stage": first_stage}
-        if given := [name for name, value in others.items() if value not in (None, [])]:
-            what = f"--json prints the evidence as it is written, without {given[0]}"
+        if others := given_options(ctx) - {"evidence", "as_json"}:
+            first = next(option for option in ctx.command.params if option.name in others)
+            what = f"--json prints the evidence as it is written, without {first.opts[0]}"
             raise InputError(what, fix="leave out one of them")
         for record in read_evidence(evidence)[1]:
             typer.echo(json.dumps(evidence_json(record), ensure_ascii=False))

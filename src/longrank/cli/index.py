@@ -179,6 +179,7 @@ def index(
     longrank index docs.jsonl -o s3://bucket/my.index
     """
     from longrank.cli.change_index import Actions, change, check_build_options
+    from longrank.cli.inputs import given_options
     from longrank.cli.skipped import SkippedFiles
     from longrank.errors import InputError
     from longrank.types import Notes
@@ -198,7 +199,9 @@ def index(
     }
     read = {"fields": names, "index_only": unread, "title_in_text": title_in_text, "metadata": _metadata(metadata)}
     of_index = {} if vectors or sparse else {"engine": engine}  # it encodes passages, too
-    of_builds = _given(ctx, {**options, **read, "shards": shards, **of_index})
+    given = given_options(ctx)
+    of_builds = {**options, **read, "shards": shards, **of_index}
+    of_builds = {name: value for name, value in of_builds.items() if name in given}
     if output is None and (actions.any or ((vectors or sparse) and len(sources) == 1)):
         check_build_options(Path(sources[-1]), of_builds)
     if output is not None or actions.any:
@@ -239,12 +242,6 @@ def index(
         store_sparse(output or Path(sources[-1]), sparse, passages, notes, spread)
         print(f"sparse vectors\t{sparse} {passages}")
     console.show_notes(notes)
-
-
-def _given(ctx: typer.Context, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that stand on the command line, since an option may be given its default."""
-    sources = {name: ctx.get_parameter_source(name) for name in options}
-    return {name: options[name] for name, source in sources.items() if source and source.name != "DEFAULT"}
 
 
 def _is_upload(sources: list[str], output: Path) -> bool:

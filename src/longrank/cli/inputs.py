@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+
 from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.storage import check_folder, check_writable
@@ -121,6 +123,12 @@ def named_numbers(option: str, values: Sequence[str]) -> dict[str, float]:
             raise InputError(f"{option} takes NAME=NUMBER, each name once", got=value)
         found[name] = weight
     return found
+
+
+def given_options(ctx: typer.Context) -> set[str]:
+    """Return the names of the parameters that stand on the command line, since an option may be given its default."""
+    sources = {str(name): ctx.get_parameter_source(str(name)) for name in ctx.params}
+    return {name for name, source in sources.items() if source and source.name != "DEFAULT"}
 
 
 def folds_or_number(folds: Path | None, number: int | None) -> Path | int | None:
