@@ -37,6 +37,16 @@ def test_a_block_that_fails_leaves_the_old_folder_and_nothing_else(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
+def test_what_the_system_refuses_a_library_in_rust_is_said_in_its_words(tmp_path: Path) -> None:
+    numpy = pytest.importorskip("safetensors.numpy")
+    with (
+        pytest.raises(LongRankError, match=r"cannot write .*f: Is a directory$"),
+        atomic_folder(tmp_path / "f") as work,
+    ):
+        (work / "weights").mkdir()
+        numpy.save_file({}, work / "weights")
+
+
 def test_a_folder_with_the_same_files_is_replaced(tmp_path: Path) -> None:
     write(tmp_path / "f", a="old")
     write(tmp_path / "f", a="new", b="more")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,8 +45,21 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             if not folder.exists() or not exchange(new, folder):
                 _take_place(new, folder, work / OLD)
             sync_folder(parent)
-    except OSError as error:
-        raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
+    except Exception as error:
+        if (reason := _reason(error)) is None:
+            raise
+        raise LongRankError(f"cannot write {folder}: {reason}") from error
+
+
+def _reason(error: Exception) -> str | None:
+    """Return why the operating system refused, or None for other errors.
+
+    Libraries in Rust (safetensors, tokenizers) raise errors of their own that end in the number: ``(os error 28)``.
+    """
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    number = re.search(r"\(os error (\d+)\)$", str(error))
+    return None if number is None else os.strerror(int(number[1]))
 
 
 _UNABLE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)

@@ -76,7 +76,7 @@ def save(folder: Path, checkpoint: Checkpoint) -> Path:
     with atomic_folder(place) as new:
         for name, tensors in files.items():
             if tensors is not None:
-                _write(tensors, new / f"{name}.safetensors", place)
+                save_file(tensors, new / f"{name}.safetensors")
         (new / "log.jsonl").write_text(checkpoint.log, encoding="utf-8")
         (new / "position.json").write_text(json.dumps(asdict(checkpoint.position)) + "\n", encoding="utf-8")
         write_manifest(new, {})
@@ -176,10 +176,3 @@ def _trained(network: torch.nn.Module) -> Tensors:
 def _steps(folder: Path) -> list[Path]:
     """Return all checkpoints, the last first."""
     return sorted(folder.glob(f"{_PREFIX}*"), reverse=True)
-
-
-def _write(tensors: Tensors, path: Path, place: Path) -> None:
-    try:
-        save_file(tensors, path)
-    except SafetensorError as error:
-        raise LongRankError(f"cannot write {place}: {error}") from error
