@@ -1,23 +1,13 @@
 """Evidence files: a scorer's result for every passage, written once and resumable to the same bytes.
 
-A journal (`longrank.storage`): one JSON header line, then one record per query, with a commit mark
-after each block of queries. The header names everything that the scores depend on, so a file begun with another
-model, index, query set or option is refused, and the message names the difference. A record is
-
-    uint32          length of the names below, a multiple of 8 less 4
-    names           JSON {"doc_id": [D], "query_id": ...}, padded with spaces
-    float64[D]      first_stage, document_score (NaN: none)
-    int32[D]        n_passages, n_truncated, P (scored passages of each document)
-    int32[sum P]    passage_index, passage_start, passage_end
-    float32[sum P]  passage_score, passage_weight
-    float32[sum P]  passage_parts, once for each name of the header's `parts`; only where scorers are mixed
-
-all little-endian, field after field.
+A journal (`longrank.storage`): one JSON header line, then one record per query
+(`longrank.formats.evidence_records`), with a commit mark after each block of queries. The header names everything that
+the scores depend on, so a file begun with another model, index, query set or option is refused, and the message names
+the difference.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from longrank.errors import InputError, IntegrityError, LongRankError
+from longrank.formats.evidence_records import PER_PASSAGE, pack, unpack
 from longrank.storage import Journal, read_header, read_journal
 from longrank.storage.workplace import working_on
 from longrank.types import Evidence, Missing
@@ -43,15 +33,6 @@ LINEAGE = "lineage"
 """Header key: trainings of the scorer's weights, oldest first: digests of qrels and fold; absent if there are none."""
 PARTS, MIX = "parts", "mix"
 """Header keys: names of the mixed scorers, and method and weights of the mix (`longrank.aggregation.mixing`)."""
-_PER_DOCUMENT = (("first_stage", "<f8"), ("document_score", "<f8"))
-_COUNTS = (("n_passages", "<i4"), ("n_truncated", "<i4"), ("n_scored", "<i4"))
-_PER_PASSAGE = (
-    ("passage_index", "<i4"),
-    ("passage_start", "<i4"),
-    ("passage_end", "<i4"),
-    ("passage_score", "<f4"),
-    ("passage_weight", "<f4"),
-)
 
 
 def evidence_header(
@@ -147,7 +128,7 @@ class EvidenceWriter:
         """
         for item in evidence:
             _check(query_id, item, self._parts)
-        self._journal.append(_pack(query_id, evidence, self._parts))
+        self._journal.append(pack(query_id, evidence, self._parts))
 
     def commit(self) -> None:
         """End a block of queries: all evidence up to here survives a crash.
@@ -240,8 +221,8 @@ def check_complete(header: Mapping[str, Any], source: Any, aggregator: str | Non
 
 def evidence_json(evidence: Evidence) -> dict[str, object]:
     """Return evidence as a JSON object, with its passages as a list of objects; offsets count code points."""
-    columns = [getattr(evidence, name).tolist() for name, _ in _PER_PASSAGE]
-    names = [name.removeprefix("passage_") for name, _ in _PER_PASSAGE]
+    columns = [getattr(evidence, name).tolist() for name, _ in PER_PASSAGE]
+    names = [name.removeprefix("passage_") for name, _ in PER_PASSAGE]
     parts = evidence.passage_parts
     if parts is not None:
         names.append("parts")
@@ -266,7 +247,7 @@ def _evidence_of(path: Path, n_queries: int, parts: Sequence[str]) -> Iterator[E
     done = 0
     for body in read_journal(path):
         try:
-            rows = _unpack(body, parts)
+            rows = unpack(body, parts)
         except (ValueError, KeyError, TypeError, struct.error) as error:
             raise IntegrityError(f"{path}: record {done + 1} cannot be read ({error})") from error
         yield from rows
@@ -278,7 +259,7 @@ def _evidence_of(path: Path, n_queries: int, parts: Sequence[str]) -> Iterator[E
 
 
 def _check(query_id: str, evidence: Evidence, parts: Sequence[str]) -> None:
-    arrays = [getattr(evidence, name) for name, _ in _PER_PASSAGE] + [*(evidence.passage_parts or {}).values()]
+    arrays = [getattr(evidence, name) for name, _ in PER_PASSAGE] + [*(evidence.passage_parts or {}).values()]
     if [*(evidence.passage_parts or ())] != [*parts]:
         raise ValueError(f"evidence of query {query_id!r} has parts {[*(evidence.passage_parts or ())]}, not {parts}")
     if evidence.query_id != query_id or len({len(array) for array in arrays} | {0}) != 2:
@@ -291,66 +272,3 @@ def _check(query_id: str, evidence: Evidence, parts: Sequence[str]) -> None:
         raise LongRankError(f"score or weight of passage {evidence.passage_index[bad[0]]} {about} is not finite")
     if not math.isfinite(evidence.first_stage) or not math.isfinite(evidence.document_score or 0.0):
         raise LongRankError(f"score {about} is not finite")
-
-
-def _pack(query_id: str, rows: Sequence[Evidence], part_names: Sequence[str]) -> bytes:
-    names = json.dumps({"doc_id": [row.doc_id for row in rows], "query_id": query_id}).encode()
-    names += b" " * (-(len(names) + 4) % 8)
-    columns: dict[str, list[Any]] = {
-        "first_stage": [row.first_stage for row in rows],
-        "document_score": [math.nan if row.document_score is None else row.document_score for row in rows],
-        "n_passages": [row.n_passages for row in rows],
-        "n_truncated": [row.n_truncated for row in rows],
-        "n_scored": [len(row.passage_index) for row in rows],
-    }
-    parts = [np.array(columns[name], dtype).tobytes() for name, dtype in _PER_DOCUMENT + _COUNTS]
-    for name, dtype in _PER_PASSAGE:
-        parts.extend(getattr(row, name).astype(dtype).tobytes() for row in rows)
-    for name in part_names:
-        parts.extend(row.passage_parts[name].astype("<f4").tobytes() for row in rows if row.passage_parts)
-    return b"".join([struct.pack("<I", len(names)), names, *parts])
-
-
-def _unpack(body: bytes, part_names: Sequence[str]) -> Iterator[Evidence]:
-    (length,) = struct.unpack_from("<I", body)
-    names = json.loads(body[4 : 4 + length])
-    doc_ids, at = names["doc_id"], 4 + length
-    column: dict[str, NDArray[Any]] = {}
-    for name, dtype in _PER_DOCUMENT + _COUNTS:
-        column[name] = np.frombuffer(body, dtype, len(doc_ids), at)
-        at += column[name].nbytes
-    ends = np.cumsum(column["n_scored"])
-    parts: dict[str, NDArray[Any]] = {}
-    fields = [(column, *field) for field in _PER_PASSAGE] + [(parts, name, "<f4") for name in part_names]
-    for values, name, dtype in fields:
-        values[name] = np.frombuffer(body, dtype, int(ends[-1]) if len(ends) else 0, at)
-        at += values[name].nbytes
-    if at != len(body):
-        raise ValueError(f"{len(body) - at} bytes too many")
-    return _rows(names["query_id"], doc_ids, column, parts, ends)
-
-
-def _rows(
-    query_id: str,
-    doc_ids: list[str],
-    column: Mapping[str, NDArray[Any]],
-    parts: Mapping[str, NDArray[Any]],
-    ends: NDArray[Any],
-) -> Iterator[Evidence]:
-    for d, doc_id in enumerate(doc_ids):
-        span = slice(int(ends[d] - column["n_scored"][d]), int(ends[d]))
-        score = float(column["document_score"][d])
-        yield Evidence(
-            query_id=query_id,
-            doc_id=doc_id,
-            first_stage=float(column["first_stage"][d]),
-            passage_index=column["passage_index"][span],
-            passage_start=column["passage_start"][span],
-            passage_end=column["passage_end"][span],
-            passage_score=column["passage_score"][span],
-            passage_weight=column["passage_weight"][span],
-            n_passages=int(column["n_passages"][d]),
-            n_truncated=int(column["n_truncated"][d]),
-            document_score=None if math.isnan(score) else score,
-            passage_parts={name: values[span] for name, values in parts.items()} or None,
-        )
