@@ -53,8 +53,8 @@ _OTHERS = (
 """Encodings of the Encoding Standard of the WHATWG and of DOS, by the names that charset-normalizer has for them."""
 
 _JAPANESE, _THAI = ("cp932", "euc_jp"), "tis_620"
-_KANA = re.compile("[\u3041-\u30ff]")
-_LEAST_KANA = 0.3  # share of kana among letters beyond ASCII
+_KANA = re.compile("[\u3041-\u30ff\uff10-\uff19]")  # and wide digits
+_LEAST_KANA = 0.3  # share of them among letters beyond ASCII
 _THAI_SIGN = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]")  # above or below a consonant
 _THAI_SYLLABLE = re.compile("(?<=[\u0e01-\u0e2e\u0e31\u0e34-\u0e3a])[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]")
 _LEAST_BEHIND = 0.9
@@ -124,7 +124,7 @@ def _is_thai(sample: bytes) -> bool:
 def _latin(sample: bytes) -> tuple[str, bool]:
     """Return the likeliest encoding in Latin letters, and True if the text is likely to be in Latin letters."""
     places = Counter(_place(sample, found.start()) for found in islice(_BYTE.finditer(sample), _BYTES))
-    costs = {encoding: _bits(places, encoding, sample) for encoding in _LATIN}
+    costs = {encoding: _bits(places, encoding) for encoding in _LATIN}
     encoding = min(costs, key=lambda name: costs[name][0])
     n_bytes = places.total()
     n_neighbours = sum(count for place, count in places.items() if place.before == "+")
@@ -137,13 +137,9 @@ def _place(sample: bytes, at: int) -> _Place:
     return _Place(sample[at], kind, "+" if after >= b"\x80" else after.lower().decode() if after.isalpha() else "")
 
 
-def _bits(places: Counter[_Place], encoding: str, sample: bytes) -> tuple[float, int]:
+def _bits(places: Counter[_Place], encoding: str) -> tuple[float, int]:
     """Return the information of the letters in bits by the likeliest language, and the number of unlikely letters."""
     prior, languages = _LATIN[encoding]
-    try:
-        sample.decode(encoding)
-    except UnicodeDecodeError:
-        return float("inf"), places.total()
     best = (float("inf"), places.total())
     for language in languages:
         costs = [(_cost(place, encoding, language), count) for place, count in places.items()]
@@ -154,7 +150,7 @@ def _bits(places: Counter[_Place], encoding: str, sample: bytes) -> tuple[float,
 
 @lru_cache(1 << 16)
 def _cost(place: _Place, encoding: str, language: str) -> float:
-    letter = bytes([place.byte]).decode(encoding)
+    letter = bytes([place.byte]).decode(encoding, "replace")
     lone = not place.before and not place.after
     rank = language.find(letter.lower())
     if rank >= 0:

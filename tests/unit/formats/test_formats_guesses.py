@@ -48,7 +48,7 @@ TEXTS = {
     "cp1253": ("Δεν είναι δυνατό το άνοιγμα του αρχείου.",),
     "gb18030": ("无法打开文件,因为您没有访问该目录的权限。", "会议记录和预算\n" * 3),
     "big5hkscs": ("無法開啟檔案,因為您沒有存取該目錄的權限。",),
-    "cp932": ("ファイルを開くことができませんでした。権限がありません。", "Debian メンテナー用ガイド"),
+    "cp932": ("ファイルを開くことができませんでした。権限がありません。", "Debian メンテナー用", "価格：１００円"),
     "euc_jp": ("ファイルを開くことができませんでした。権限がありません。",),
     "cp949": ("파일을 열 수 없습니다. 디렉터리에 접근할 권한이 없습니다.",),
 }  # fmt: skip
@@ -64,6 +64,12 @@ def test_short_texts_are_read_in_their_encoding(encoding: str) -> None:
     for text in TEXTS[encoding]:
         raw = text.encode(encoding)
         assert raw.decode(encoding_of(raw, 0.2)) == text
+
+
+@pytest.mark.parametrize("byte", [b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d"])
+def test_a_byte_that_the_encoding_lacks_decides_nothing_about_the_other_letters(byte: bytes) -> None:
+    raw = "He said “yes” — it’s a naïve résumé, the café’s price is €5. ".encode("cp1252") * 5
+    assert encoding_of(raw + byte + raw, 0.2) == "cp1252"
 
 
 def test_bytes_of_no_text_have_no_encoding() -> None:

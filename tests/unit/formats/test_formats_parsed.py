@@ -533,7 +533,11 @@ def test_keys_of_front_matter_are_those_of_yaml(key: str) -> None:
 
 def test_three_dots_end_front_matter_of_yaml_alone() -> None:
     assert split_front_matter("---\ntitle: Cats\n...\nbody\n---\n") == ({"title": "Cats"}, "body\n---\n", 0)
-    for text in ('+++\ntitle = "Cats"\n...\nbody', "---\n10:30: tea\n11:00: cake\n---\nbody"):
+    for text in (
+        "---\nHe said: go\n...\nbody",
+        '+++\ntitle = "Cats"\n...\nbody',
+        "---\n10:30: tea\n11:00: cake\n---\nbody",
+    ):
         assert split_front_matter(text) == ({}, text, 0)
     assert split_front_matter("---\nimage:\n  og:url: cat.png\n---\nbody") == ({}, "body", 1)
 

@@ -9,6 +9,8 @@ import pytest
 from longrank.errors import InputError
 from longrank.formats.records import Record
 from longrank.retrieval.stores.found import scored
+from longrank.retrieval.stores.payloads import Hit, records_of_hits
+from longrank.retrieval.stores.settings import StoreSettings
 from longrank.types import Notes
 
 PLACE = Path("table pages")
@@ -47,3 +49,11 @@ def test_scores_in_another_order_than_the_documents_are_counted(scores: tuple[fl
     assert notes.lines() == [
         "queries whose documents the store orders otherwise than by their scores, ranked by the scores: 1"
     ]
+
+
+def test_parts_of_a_text_are_lines_and_another_value_is_refused_by_its_field_and_document() -> None:
+    settings, hits = StoreSettings(text="page.body"), [Hit(7, {"page": {"body": ["First part.", None, "Second."]}})]
+    ((record, _),) = records_of_hits(hits, settings, None, PLACE)
+    assert record.values["text"] == "First part.\nSecond."
+    with pytest.raises(InputError, match=r"^table pages: the field page\.body of document 8 is no text \(got 12\)"):
+        records_of_hits([Hit(8, {"page": {"body": 12}})], settings, None, PLACE)

@@ -45,8 +45,8 @@ def split_front_matter(text: str) -> FrontMatter:
     """
     match = _BLOCK.match(text)
     found = (_yaml if match[1] else _toml)(match[2] or "") if match else {}
-    if not (match and found):
-        return FrontMatter({}, text, 0)
+    if not (match and found) or (match[0].rstrip().endswith("...") and any(" " in key for key in found)):
+        return FrontMatter({}, text, 0)  # an ellipsis below "He said: go" is text
     values = {key: value for key, value in found.items() if value}
     return FrontMatter(values, text[match.end() :], sum(value is None for value in found.values()))
 

@@ -53,9 +53,18 @@ def _record(hit: Hit, number: int, settings: StoreSettings, id_field: str | None
     used = {settings.text, settings.title, id_field}
     names: Sequence[str] = settings.metadata if settings.metadata is not None else [*hit.payload]
     others = {name: value_at(hit.payload, name) for name in names if name not in used}
-    title = None if settings.title is None else value_at(hit.payload, settings.title)
-    text = value_at(hit.payload, settings.text)
-    return Record(doc_id, {**others, "title": title, "text": "" if text is None else text}, None)
+    title = None if settings.title is None else _text(hit, settings.title, path)
+    return Record(doc_id, {**others, "title": title, "text": _text(hit, settings.text, path) or ""}, None)
+
+
+def _text(hit: Hit, name: str, path: Path) -> str | None:
+    """Return a field that holds a text, or a list of texts, whose parts become lines; None if there is none."""
+    value = value_at(hit.payload, name)
+    parts = [part for part in (value if isinstance(value, list) else [value]) if part is not None]
+    if wrong := [part for part in parts if not isinstance(part, str)]:
+        fix = "name a field of texts, or store this value as a text"
+        raise InputError(f"the field {name} of document {hit.key!r} is no text", path=path, got=wrong[0], fix=fix)
+    return "\n".join(parts) if parts else None
 
 
 def value_at(payload: Mapping[str, Any], name: str, absent: Any = None) -> Any:
