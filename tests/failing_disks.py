@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import pytest
 
 import faulty_disk
+from slow_values import slow
 
 FAULTS = [("write", errno.ENOSPC), ("short write", 0), ("fsync", errno.EIO), ("rename", errno.EIO)]
 Outcome: TypeAlias = dict[str, Any]
@@ -20,7 +21,7 @@ Outcome: TypeAlias = dict[str, Any]
 
 def every_call(step: int) -> pytest.MarkDecorator:
     """Fail every call in a slow test, and one of `step` calls in a quick one."""
-    return pytest.mark.parametrize("step", [step, pytest.param(1, marks=pytest.mark.slow)])
+    return pytest.mark.parametrize("step", [step, *slow(1)])
 
 
 class FailingDisk:

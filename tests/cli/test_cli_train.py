@@ -164,6 +164,7 @@ def test_what_can_be_learned_is_learned(folder: Path, tmp_path: Path, network: s
     assert record["losses"][-1] < 0.5 * record["losses"][0]
 
 
+@pytest.mark.slow
 def test_interrupted_and_killed_at_any_moment_it_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     """Interrupted twice, killed while it trains and when the model is there; all files are compared."""
     from training_tasks import contents

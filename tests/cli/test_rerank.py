@@ -22,6 +22,7 @@ from longrank.evaluation.measures import evaluate
 from longrank.formats.trec import read_qrels, read_run
 from longrank.ranking.settings import load_pipeline, shipped_pipelines
 from longrank.types import Document, Notes
+from slow_values import slow
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +199,7 @@ def test_evidence_of_another_depth_is_refused_and_kept(folder: Path, tmp_path: P
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize("at_least", [2, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("at_least", [2, *slow(20)])
 def test_killed_reranking_goes_on_to_the_same_bytes(folder: Path, tmp_path: Path, at_least: int) -> None:
     whole = tmp_path / "whole.run"
     started = time.monotonic()

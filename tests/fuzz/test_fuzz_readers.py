@@ -15,8 +15,9 @@ from fuzz.edits import hostile
 from fuzz.seeds import seed
 from fuzz.targets import DECLARED, EXTRAS, TARGETS, file_name
 from longrank.types import Notes
+from slow_values import slow
 
-QUICK = [40, pytest.param(400, marks=pytest.mark.slow)]
+QUICK = [40, *slow(400)]
 """Examples of each reader; `make fuzz` runs the same readers for as long as you say."""
 TEXT = [name for name in TARGETS if name == "queries" or name.startswith("queries: ")]
 PACKED = [*TEXT, "qrels", "run", "folds", "expansions"]

@@ -9,6 +9,8 @@ import pytest
 
 from longrank.types import Document
 
+pytestmark = pytest.mark.slow
+
 Show = Callable[..., Any]
 OLD = Document("d", "A document", "One fox runs. " + "Nothing here. " * 9)
 NEW = Document("d", "A document", "Nothing here. " * 9 + "One fox runs.")

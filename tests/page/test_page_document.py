@@ -181,6 +181,7 @@ def test_the_link_of_a_document_opens_the_same_place(show: Show, server: str) ->
     "then",
     [STORY.replace("id=story", "id=short"), STORY.replace("in=lexical", "in=bm25"), "#search?q=fox&p=lexical&k=10"],
 )
+@pytest.mark.slow
 def test_the_late_answer_of_a_document_changes_nothing_on_what_is_shown_by_then(
     then: str, fails: bool, show: Show, server: str
 ) -> None:

@@ -16,10 +16,11 @@ from markdown_it import MarkdownIt
 from longrank.types import Document
 from page.payloads import PAYLOADS
 from page.test_page_phone import PHONES
+from slow_values import slow
 
 Show = Callable[..., Any]
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"]
-FEW = [*FORMULAS[::4], *(pytest.param(one, marks=pytest.mark.slow) for one in FORMULAS[1:4])]
+FEW = [*FORMULAS[::4], *slow(*FORMULAS[1:4])]
 MARKUP = [
     "# fox", "- fox", "1. fox", "1) fox", "> fox", "fox\n===", "fox\n---", "***", "```\nfox\n```", "~~~\nfox",
     "    fox", "*fox*", "_fox_", "~~fox~~", "`fox`", "[fox](https://evil.example)", "![fox](https://evil.example/x.png)",

@@ -64,6 +64,7 @@ def failing_once(page: Any) -> None:
 
 @pytest.mark.parametrize("view", [results, labelling])
 @pytest.mark.parametrize("grade", [4, -2])
+@pytest.mark.slow
 def test_a_grade_of_another_scale_is_shown_and_an_undo_brings_its_row_back(
     view: Callable[..., Any], grade: int, show: Show, judged: Judged
 ) -> None:
@@ -108,6 +109,7 @@ def test_the_results_show_the_grades_of_the_judge_view_and_an_undo_leaves_them(s
 
 
 @pytest.mark.parametrize("view", [results, labelling])
+@pytest.mark.slow
 def test_a_grade_of_another_person_is_shown_and_neither_replaced_nor_undone(
     view: Callable[..., Any], show: Show, judged: Judged
 ) -> None:
@@ -230,6 +232,7 @@ def test_a_grade_whose_answer_comes_on_another_view_moves_nothing_there(show: Sh
 
 
 @pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.slow
 def test_a_key_replaces_no_grade_that_a_result_does_not_show(fails: bool, show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = show(f"{url}#search?q=fox&p=lexical&k=1", failing=fails)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Show = Callable[..., Any]
 LEVELS = """async ([unit, scores]) => {
   const { scaleOf } = await import("/static/heat.js");

@@ -11,6 +11,8 @@ from page.test_page_grading import first_of_pool, press, reads, results
 from page.test_page_judging import Held, Judged, labelling, progress, rows, title
 from page.test_page_judging import judged as judged
 
+pytestmark = pytest.mark.slow
+
 Show = Callable[..., Any]
 
 

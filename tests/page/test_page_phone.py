@@ -9,9 +9,10 @@ import pytest
 
 from page.test_page_sentences import with_sentences
 
+pytestmark = pytest.mark.slow
+
 Show = Callable[..., Any]
 PHONES = [(360, 640), (390, 844), (414, 896)]
-EACH = [PHONES[0], *(pytest.param(size, marks=pytest.mark.slow) for size in PHONES[1:])]
 QUERY = "q=fox&p=lexical&p=bm25&k=10"
 VIEWS = [f"#search?{QUERY}", f"#document?{QUERY}&id=two&in=lexical", "#rerank"]
 
@@ -23,7 +24,7 @@ def opened(show: Show, url: str, size: tuple[int, int], prepare: Callable[[Any],
     return page
 
 
-@pytest.mark.parametrize("size", EACH)
+@pytest.mark.parametrize("size", PHONES)
 @pytest.mark.parametrize("doc_id", ["story", "two", "hounds"])
 def test_a_document_opens_at_its_best_sentence(show: Show, server: str, size: tuple[int, int], doc_id: str) -> None:
     page = opened(show, f"{server}#document?{QUERY}&id={doc_id}&in=lexical", size, with_sentences)

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Show = Callable[..., Any]
 SEARCH = "#search?q=fox&p=lexical"
 ANSWERS = "all => all.map((one) => one.textContent)"

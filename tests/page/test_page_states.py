@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from page.documents import DOCUMENTS
 
 Show = Callable[..., Any]
@@ -34,6 +36,7 @@ REFUSALS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_refusal_is_shown_as_the_server_says_it(show: Show, server: str) -> None:
     page = show(server, failing=True)
     for status, code, message, again in REFUSALS:

@@ -11,6 +11,7 @@ from failing_disks import FailingDisk, check, every_call
 from longrank.index import Index
 from longrank.index.folder import SOURCES
 from longrank.verbs.sync import sync
+from slow_values import slow
 
 DOCUMENTS = [(f"d{n}", f"word{n} shared passage") for n in range(6)]
 
@@ -27,6 +28,7 @@ def test_a_new_index_is_absent_or_whole(disk: FailingDisk, step: int) -> None:
 
 
 @every_call(10)
+@pytest.mark.slow
 def test_a_changed_index_is_as_before_or_after(disk: FailingDisk, step: int) -> None:
     Index.build(DOCUMENTS, disk.before / "i")
     (disk.before / "more.jsonl").write_text(json.dumps({"id": "new", "text": "a new passage"}) + "\n")
@@ -50,8 +52,9 @@ def test_an_interrupted_rerank_ends_with_the_same_bytes(disk: FailingDisk, step:
         assert not any(path.endswith(".lock") for path in outcome["left"])
 
 
-@pytest.mark.parametrize("built", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("built", [*slow(False), True])
 @every_call(10)
+@pytest.mark.slow
 def test_a_sync_after_a_failed_sync_ends_with_the_documents_of_the_files(
     disk: FailingDisk, step: int, built: bool
 ) -> None:

@@ -18,6 +18,7 @@ from longrank.storage.folders import atomic_folder
 from longrank.verbs.check import check
 from longrank.verbs.sync import sync
 from power_cuts import PowerCuts
+from slow_values import slow
 from stored import KEY, random_vectors, store, store_sparse
 from tunable import QRELS, QUERIES, build
 
@@ -71,7 +72,7 @@ def test_a_new_index_is_absent_or_whole(cuts: PowerCuts) -> None:
     assert cuts.surviving(index_below) == DOCUMENTS
 
 
-@pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.parametrize("merged", [True, *slow(False)])
 def test_a_changed_index_is_as_before_or_after(cuts: PowerCuts, merged: bool) -> None:
     index = Index.build(DOCUMENTS, cuts.folder / "index")
     with cuts.during(), index.writer() as writer:

@@ -26,6 +26,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.index import Index, batches
 from longrank.types import Notes
 from reproductions import workplace
+from slow_values import slow
 from training_collections import write_collection
 
 __all__ = ["workplace"]  # fixture
@@ -175,7 +176,8 @@ def test_evidence_by_a_cluster_is_the_bytes_of_this_process(engine, tmp_path: Pa
 
 
 @pytest.mark.neural
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", [1, *slow(2)])
+@pytest.mark.slow
 def test_vectors_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Path, monkeypatch, workers: int) -> None:
     from longrank.verbs.index import add_vectors
     from tiny_models import save_encoder
@@ -246,6 +248,7 @@ def test_a_node_without_the_model_is_one_sentence(engine) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_an_interrupt_frees_the_cluster(engine, tmp_path: Path) -> None:
     import ray
 

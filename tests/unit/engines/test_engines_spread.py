@@ -29,6 +29,7 @@ def quick_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.neural
+@pytest.mark.slow
 def test_sparse_vectors_by_two_processes_are_those_of_one(tmp_path: Path, quick_starts: None) -> None:
     here, there = spread.sparse(tmp_path, Local(2))
     assert here == there
@@ -73,6 +74,7 @@ def test_what_belongs_to_one_process_is_refused_with_an_engine(tmp_path: Path) -
 
 
 @pytest.mark.neural
+@pytest.mark.slow
 def test_a_worker_out_of_memory_halves_its_batches_as_this_process_does(
     tmp_path: Path, quick_starts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ from longrank.index import Index, build_index
 from longrank.retrieval import make_retriever
 from longrank.storage import Journal
 from longrank.types import Notes, Qrels, Query, Run
+from slow_values import slow
 
 AXES = {"b": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)}
 TWO_AXES = {"k1": (0.5, 2.0), "b": (0.0, 0.5, 1.0)}
@@ -88,6 +89,7 @@ def test_the_optimum_that_can_be_worked_out_by_hand_is_found(index: Path, tmp_pa
     assert table.settings[OnAll().choose(table)[0].setting] == {"b": 0.6}
 
 
+@pytest.mark.slow
 def test_several_processes_leave_the_bytes_that_one_does(words: Search, tmp_path: Path) -> None:
     one = tabulate(words, TWO_AXES, tmp_path / "one", workers=1)
     two = tabulate(words, TWO_AXES, tmp_path / "two", workers=2)
@@ -122,7 +124,7 @@ tabulate(tunable.search_of(Path({index!r})), {axes!r}, Path({journal!r}), worker
 """
 
 
-@pytest.mark.parametrize(("after", "torn", "workers"), [(1, False, 1), (3, True, 1), (2, False, 2)])
+@pytest.mark.parametrize(("after", "torn", "workers"), [(3, True, 1), *slow((1, False, 1), (2, False, 2))])
 def test_killed_and_called_again_the_bytes_are_those_of_an_undisturbed_search(
     index: Path, tmp_path: Path, after: int, torn: bool, workers: int
 ) -> None:

@@ -18,6 +18,7 @@ from longrank.index.filter_parsing import parse_filter
 from longrank.index.filters import Filter
 from longrank.retrieval import make_retriever
 from longrank.types import Document, Query
+from slow_values import slow
 
 STAGES = [
     {"preset": "bm25-anserini"},
@@ -183,7 +184,7 @@ def run_sequence(seed: int, folder: Path, n_changes: int) -> None:
     assert_equal(merged, built)
 
 
-@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 24))])
+@pytest.mark.parametrize("seed", [*range(12), *slow(*range(12, 24))])
 def test_a_changed_index_equals_a_new_build(seed: int, tmp_path: Path) -> None:
     run_sequence(seed, tmp_path / "index", 5)
 

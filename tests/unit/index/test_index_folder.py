@@ -23,6 +23,7 @@ from longrank.index import Index, arrays, batches, build_index, verify_index
 from longrank.index.parts import Part
 from longrank.storage import MANIFEST, files, lock, write_manifest
 from longrank.types import Document, Notes
+from slow_values import slow
 
 OLD, NEW = random_documents(30, seed=1), random_documents(60, seed=2)
 
@@ -195,7 +196,7 @@ def kill_and_repeat(folder: Path, workers: int, kills: int, undisturbed: dict[st
     assert contents(folder) == undisturbed
 
 
-@pytest.mark.parametrize(("workers", "kills"), [(1, 3), (2, 1)])
+@pytest.mark.parametrize(("workers", "kills"), [(1, 3), *slow((2, 1))])
 def test_random_kills_change_no_byte(tmp_path: Path, undisturbed: dict[str, bytes], workers: int, kills: int) -> None:
     build_index(located(OLD), tmp_path / "index")
     kill_and_repeat(tmp_path / "index", workers, kills, undisturbed)

@@ -21,6 +21,7 @@ from longrank.networks.model_files import find_model
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.types import Notes
+from slow_values import slow
 from tiny_models import save_cross_encoder, save_encoder, task
 
 QUERY = "where is the river bank"
@@ -63,7 +64,7 @@ def check_same(kind: type[CrossEncoder | BiEncoder], folder: Path, backend: str)
 
 @openvino
 @pytest.mark.neural
-@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "electra", "distilbert", "modernbert", "mpnet"])
+@pytest.mark.parametrize("family", ["bert", "modernbert", *slow("roberta", "albert", "electra", "distilbert", "mpnet")])
 def test_openvinos_scores_are_those_of_torch(tmp_path: Path, family: str) -> None:
     if family in {"albert", "electra"} and "ONEDNN_MAX_CPU_ISA" in os.environ:
         pytest.skip("OpenVINO 2026.4 crashes on narrower embeddings where AVX-512 is there but masked")
@@ -80,7 +81,7 @@ def test_padding_is_no_part_of_a_mean_over_openvinos_output(tmp_path: Path, fami
 
 @onnx
 @pytest.mark.neural
-@pytest.mark.parametrize("family", ["bert", "distilbert"])
+@pytest.mark.parametrize("family", ["bert", *slow("distilbert")])
 def test_onnx_runtimes_scores_are_those_of_torch(tmp_path: Path, family: str) -> None:
     check_same(CrossEncoder, save_cross_encoder(tmp_path / "m", family), "onnx")
 
@@ -158,7 +159,7 @@ def test_a_second_load_exports_nothing(bert: str, exports: Path, monkeypatch: py
 
 @openvino
 @pytest.mark.neural
-@pytest.mark.parametrize("damage", ["cut", "changed", "missing"])
+@pytest.mark.parametrize("damage", ["changed", *slow("cut", "missing")])
 def test_a_damaged_export_is_made_again_and_that_is_said(tmp_path: Path, bert: str, damage: str) -> None:
     with cache_in(tmp_path) as folder:
         first = scores(CrossEncoder(find_model(bert), backend="openvino"))
@@ -207,7 +208,7 @@ def test_what_openvino_cannot_convert_is_said_in_one_line_and_nothing_is_left(
 
 @openvino
 @pytest.mark.neural
-@pytest.mark.parametrize("family", ["longformer", "deberta-v2"])
+@pytest.mark.parametrize("family", ["longformer", *slow("deberta-v2")])
 def test_a_graph_that_computes_something_else_than_the_network_is_refused(tmp_path: Path, family: str) -> None:
     """Longformer's windows are taken for constants; DeBERTa's distances fall into other buckets by rounding."""
     folder = save_cross_encoder(tmp_path / "m", family)

@@ -229,6 +229,7 @@ print(held() - before)
 """
 
 
+@pytest.mark.slow
 def test_the_memory_of_kernels_is_bounded() -> None:
     """320 products have a kernel each; 128 are kept, unless the user says another number."""
     if _trimming() is None or not has_onednn():  # asked here: it imports torch

@@ -124,6 +124,7 @@ def test_another_graph_of_the_same_calibration_is_another_fingerprint(quantized:
 
 @needs("openvino")
 @pytest.mark.neural
+@pytest.mark.slow
 def test_vectors_in_int8_do_not_depend_on_the_length_that_a_batch_is_padded_to(tmp_path: Path, index: Index) -> None:
     """In bf16, OpenVINO 2026.4 gives other vectors for up to 32 tokens: cosines differed by up to .14."""
     quantize_model("minilm", "bi-encoder", index, queries(5), tmp_path / "int8", pairs=12, notes=Notes())

@@ -70,6 +70,7 @@ def test_a_pre_fine_tuned_model_is_used_as_it_is_and_trained_on(lab: TinyLab) ->
 
 
 @pytest.mark.neural
+@pytest.mark.slow
 def test_of_several_seeds_the_training_in_the_middle_stands_for_a_rate(lab: TinyLab) -> None:
     asked = ('systems=["BERT-Base"]', 'schemes=["shallow"]', "rates=[0.7]", "seeds=[0, 1]")
     rows = lab.rows("maxp/figure1-gov2-title", {"bert-base": lab.encoder}, *asked)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from slow_values import slow
 from tiny_reproductions import TinyLab, published_sums
 
 MOST = "train.read.options.max_passages=16"  # PARADE-Transformer's positions
@@ -80,7 +81,7 @@ def test_a_collections_statistics_are_counted(lab: TinyLab) -> None:
 
 @pytest.mark.neural
 @pytest.mark.parametrize(
-    "systems", [["BM25", "BM25+RM3", "PARADE-CNN"], ["ELECTRA-MaxP", "CEDR-KNRM (Max)"], ["Birch-Passage"]]
+    "systems", [["BM25", "BM25+RM3", "PARADE-CNN"], *slow(["ELECTRA-MaxP", "CEDR-KNRM (Max)"], ["Birch-Passage"])]
 )
 def test_aggregators_and_baselines_are_rows_of_one_table(lab: TinyLab, systems: list[str]) -> None:
     name = {"BM25": "table2-gov2-title", "ELECTRA-MaxP": "table2-gov2-description"}.get(systems[0], "table3-genomics")
@@ -105,6 +106,7 @@ def test_a_long_encoder_reads_whole_documents_beside_parade(lab: TinyLab) -> Non
 
 
 @pytest.mark.neural
+@pytest.mark.slow
 def test_a_campaigns_network_learns_on_the_queries_of_another_year(lab: TinyLab) -> None:
     asked = ('systems=["PARADE-Max"]', f"learn_on={lab.collection}")
     rows = lab.rows("parade/table4-dl20", {"electra": lab.encoder}, *asked, validated=False)
@@ -119,6 +121,7 @@ def test_a_campaigns_network_learns_by_folds_where_there_is_no_other_year(lab: T
 
 
 @pytest.mark.neural
+@pytest.mark.slow
 def test_students_after_the_teacher_are_distilled_too(lab: TinyLab) -> None:
     asked = ('sizes=["tiny", "mini"]', "teacher=tiny", "layers={mini=1}")
     cheap = 'latency=["--passages", "1", "--tokens", "8", "--seconds", "0", "--threads", "1"]'
@@ -137,6 +140,7 @@ def test_students_of_one_output_learn_their_teachers_evidence(tmp_path: Path) ->
 
 
 @pytest.mark.neural
+@pytest.mark.slow
 def test_what_is_trained_on_so_many_passages_is_used_with_others(lab: TinyLab) -> None:
     asked = ("train_passages=[2]", "passages=[1, 2]")
     rows = lab.rows("parade/table8-gov2-title", {"base": lab.encoder}, *asked, validated=False)
@@ -146,6 +150,7 @@ def test_what_is_trained_on_so_many_passages_is_used_with_others(lab: TinyLab) -
 
 
 @pytest.mark.neural
+@pytest.mark.slow
 def test_a_curve_has_a_training_for_each_number_of_passages(lab: TinyLab) -> None:
     asked = ('systems=["PARADE-Attn"]', "passages=[3]")
     assert list(lab.rows("parade/figure3-gov2-title", {"base": lab.encoder}, *asked, validated=False)) == [

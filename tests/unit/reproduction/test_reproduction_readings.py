@@ -10,6 +10,7 @@ import pytest
 from longrank.collections.catalogue import find_entry
 from longrank.reproduction.recipe_files import load_recipe
 from sentence_reproductions import commands_of, reproduced, write_with_sentences
+from slow_values import slow
 
 pytestmark = pytest.mark.neural
 
@@ -31,7 +32,7 @@ def test_figure_3_of_santos_sums_the_first_sentences(tiny: Path) -> None:
     ("name", "place", "collection"),
     [
         ("h2oloo/tuning-passage", "irds:msmarco-passage/dev", "msmarco-passage"),
-        ("h2oloo/tuning-document", "irds:msmarco-document/train", "msmarco-document"),
+        *slow(("h2oloo/tuning-document", "irds:msmarco-document/train", "msmarco-document")),
     ],
 )
 def test_samples_are_drawn_from_more_queries_than_the_collection_has(

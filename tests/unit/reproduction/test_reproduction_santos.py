@@ -85,6 +85,7 @@ def test_other_topics_weigh_the_fusion(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "santos" / "table6-2002" / "distil-first-heldout-max.run").exists()
 
 
+@pytest.mark.slow
 def test_curves_have_a_point_for_each_number(folder: Path, tmp_path: Path) -> None:
     models = [f"encoder={folder / 'encoder'}"]
 

@@ -24,6 +24,7 @@ from longrank.retrieval import make_retriever
 from longrank.scoring import make_scorer
 from longrank.types import Document, Notes, Query
 from longrank.verbs.index import add_sparse
+from slow_values import slow
 from sparse_models import save_inference_free, save_splade
 from tiny_models import save_encoder
 
@@ -83,6 +84,7 @@ def test_an_empty_text_has_no_term(models: dict[str, Path]) -> None:
     assert rows.lengths[1:].tolist() == [0, 0]
 
 
+@pytest.mark.slow
 def test_a_model_that_keeps_some_weights_of_a_text_does_so_for_passages_and_queries(tmp_path: Path) -> None:
     folder = save_splade(tmp_path / "five", max_active_dims=5)
     made = add_sparse(new_index(tmp_path / "index"), str(folder))
@@ -95,6 +97,7 @@ def test_a_model_that_keeps_some_weights_of_a_text_does_so_for_passages_and_quer
     assert " max_active_dims=5 " in stored_sparse(made).encoder
 
 
+@pytest.mark.slow
 def test_vectors_of_an_older_version_for_such_a_model_are_refused_with_a_cure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +215,7 @@ def test_indexes_and_models_that_do_not_fit_are_one_line(models: dict[str, Path]
         make_scorer("bi-encoder", index=None, model=str(models["splade"]))
 
 
+@pytest.mark.slow
 def test_another_model_of_the_same_name_replaces_no_vectors(models: dict[str, Path], tmp_path: Path) -> None:
     index, notes = add_sparse(new_index(tmp_path / "index"), str(models["splade"])), Notes()
     first = stored_sparse(index).path
@@ -237,7 +241,7 @@ def test_damaged_vectors_are_not_copied_to_a_changed_index(models: dict[str, Pat
     assert (stored_sparse(stored).path / "weights").read_bytes().startswith(whole)
 
 
-@pytest.mark.parametrize("name", ["impacts", "rows", "offsets"])
+@pytest.mark.parametrize("name", ["impacts", *slow("rows", "offsets")])
 def test_damaged_vectors_are_refused_and_stored_again(name: str, models: dict[str, Path], tmp_path: Path) -> None:
     index, model = add_sparse(new_index(tmp_path / "index"), str(models["splade"])), str(models["splade"])
     before = files(index.path)

@@ -28,7 +28,7 @@ pytestmark = [
 TEXTS = {"d1": "ab ba. " * 120 + "cc", "d2": "aa bb é🦀 cc", "d3": "c c b"}
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def unclosed_databases_are_freed_here() -> Iterator[None]:
     yield
     gc.collect()

@@ -429,8 +429,8 @@ class Asked(NamedTuple):
         return await scheduler.scores(lambda: self.units(n, scorers), cost=len(self.parts), deadline=deadline)
 
 
-@pytest.mark.timeout(600)  # a thread for each of a thousand schedules: seconds, but minutes where others want the cores
-@settings(max_examples=1000, deadline=None)
+@pytest.mark.timeout(600)  # a thread for each schedule: seconds, but minutes where others want the cores
+@settings(max_examples=400, deadline=None)
 @given(
     asked=st.lists(
         st.builds(

@@ -156,7 +156,7 @@ def tokenizers() -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ["wordpiece", "byte_level", "qwen", "unigram", "unsplit"])
 @given(text=TEXTS, heading=TEXTS, data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_nothing_is_cut_and_nothing_is_left_out(
     tokenizers: dict[str, Any], kind: str, text: str, heading: str, data: Any
 ) -> None:
@@ -182,7 +182,7 @@ def test_nothing_is_cut_and_nothing_is_left_out(
 
 @pytest.mark.parametrize("kind", ["wordpiece", "byte_level", "qwen", "unigram", "unsplit"])
 @given(text=TEXTS, query=TEXTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_passage_is_cut_beside_any_query(tokenizers: dict[str, Any], kind: str, text: str, query: str) -> None:
     from longrank.networks.feeding import OffsetTokenizer
     from longrank.text.packing import Packer

@@ -14,6 +14,7 @@ import pytest
 
 from longrank.errors import LongRankError
 from power_cuts import PowerCuts
+from slow_values import slow
 
 pytestmark = pytest.mark.neural
 
@@ -190,7 +191,7 @@ class limited:
         signal.signal(signal.SIGXFSZ, self._signal)
 
 
-@pytest.mark.parametrize("one_of", [12, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("one_of", [12, *slow(1)])
 def test_a_training_after_a_power_cut_ends_with_the_same_bytes(
     cuts: PowerCuts, undisturbed_short: dict[str, bytes], one_of: int
 ) -> None:
