@@ -26,7 +26,6 @@ from longrank.errors import InputError, LongRankError
 from longrank.index import Index, batches
 from longrank.types import Notes
 from reproductions import workplace
-from slow_values import slow
 from training_collections import write_collection
 
 __all__ = ["workplace"]  # fixture
@@ -176,7 +175,7 @@ def test_evidence_by_a_cluster_is_the_bytes_of_this_process(engine, tmp_path: Pa
 
 
 @pytest.mark.neural
-@pytest.mark.parametrize("workers", [1, *slow(2)])
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.slow
 def test_vectors_by_a_cluster_are_the_bytes_of_this_process(engine, tmp_path: Path, monkeypatch, workers: int) -> None:
     from longrank.verbs.index import add_vectors
