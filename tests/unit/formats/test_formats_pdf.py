@@ -56,6 +56,16 @@ def test_a_pdf_has_the_words_that_pypdf_reads(tmp_path: Path) -> None:
     assert [page.split() for page in pages(parsed(path))] == theirs
 
 
+@pytest.mark.parametrize("drawn", ["1 0 0 1 72 720", "0 1 -1 0 300 72", "-1 0 0 -1 540 72", "0 -1 1 0 300 720"])
+@pytest.mark.parametrize("shown", [0, 90, 180, 270])
+def test_the_lines_of_a_pdf_are_in_order_wherever_they_run(drawn: str, shown: int, tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path, lines = tmp_path / "a.pdf", ["The lights were repaired", "and the fog signal", "was replaced in June."]
+    written = pdf_bytes([lines]).replace(b"72 720 Td", f"{drawn} Tm".encode())
+    path.write_bytes(written.replace(b"/MediaBox", f"/Rotate {shown} /MediaBox".encode()))
+    assert parsed(path).text.split("\n") == lines
+
+
 def test_a_pdf_without_text_or_with_a_password_says_so(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     pypdf = pytest.importorskip("pypdf", reason="needs the extra dev")

@@ -56,7 +56,7 @@ def _pages(document: Any, n_pages: int) -> list[tuple[str, str] | None]:
     from pypdfium2 import PdfiumError
 
     from longrank.formats.parsed.pdf_forms import overlaid
-    from longrank.formats.parsed.text_layer import text_of
+    from longrank.formats.parsed.text_layer import text_of, upright_layer
 
     pages: list[tuple[str, str] | None] = []
     for number in range(n_pages):
@@ -65,7 +65,7 @@ def _pages(document: Any, n_pages: int) -> list[tuple[str, str] | None]:
         except PdfiumError:
             pages.append(None)
             continue
-        layer = page.get_textpage()
+        layer = upright_layer(page)
         pages.append((cleaned(text_of(layer)), cleaned(overlaid(page).replace(_SOFT_HYPHEN, ""))))
         layer.close()
         page.close()

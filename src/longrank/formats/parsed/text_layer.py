@@ -7,13 +7,16 @@
 - A line end is left out if the next character follows on the same baseline; behind a small gap, it is a blank. PDFium
   ends a line before objects of one glyph, such as ligatures, on pages of short lines.
 - Words of letters that are read from the right are put in order (`right_to_left`).
+- Pages on which most text runs sideways are turned upright: PDFium gives lines that run down the page in reverse order.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import partial
+from math import degrees
 from typing import Any
 
 import pypdfium2.raw as pdfium
@@ -26,7 +29,29 @@ _DOUBTFUL = re.compile(" (?=[-\u2010\u2011](?:\r\n|\\Z))|\xad|\r\n")  # branches
 _FROM_RIGHT = re.compile(f"[{LETTERS}]+(?:\r\n[{LETTERS}]+)*")
 _DOUBTFUL_FROM_RIGHT = re.compile(f"{_FROM_RIGHT.pattern}|{_DOUBTFUL.pattern}")
 
+_SAMPLE = 64  # characters of a page
+
 _Place = Callable[[int], int]  # the number of the character at an offset of the text
+
+
+def upright_layer(page: Any) -> Any:
+    """Return the text layer of a page, which is turned in memory if most of its text runs in another direction."""
+    layer = page.get_textpage()
+    turns = Counter(_turns(layer, layer.count_chars(), page.get_rotation()))
+    turn, count = turns.most_common(1)[0] if turns else (0, 0)
+    if turn == 0 or 2 * count <= turns.total():
+        return layer
+    layer.close()
+    page.set_rotation((page.get_rotation() - turn) % 360)
+    return page.get_textpage()
+
+
+def _turns(layer: Any, n: int, rotation: int) -> Iterator[int]:
+    """Yield by how many degrees, in steps of 90, characters of a sample are turned clockwise as the page shows them."""
+    for place in range(0, n, n // _SAMPLE + 1):
+        if pdfium.FPDFText_GetUnicode(layer, place) > ord(" "):
+            angle = degrees(pdfium.FPDFText_GetCharAngle(layer, place))
+            yield (round(angle / 90) * 90 + rotation) % 360
 
 
 def text_of(layer: Any) -> str:
