@@ -47,6 +47,11 @@ def test_what_the_system_refuses_a_library_in_rust_is_said_in_its_words(tmp_path
         numpy.save_file({}, work / "weights")
 
 
+def test_an_error_about_a_file_that_is_read_stays_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^cannot be read: .os error 2.$"), atomic_folder(tmp_path / "f"):
+        raise InputError("cannot be read: (os error 2)")
+
+
 def test_a_folder_with_the_same_files_is_replaced(tmp_path: Path) -> None:
     write(tmp_path / "f", a="old")
     write(tmp_path / "f", a="new", b="more")

@@ -45,6 +45,8 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             if not folder.exists() or not exchange(new, folder):
                 _take_place(new, folder, work / OLD)
             sync_folder(parent)
+    except LongRankError:
+        raise
     except Exception as error:
         if (reason := _reason(error)) is None:
             raise
