@@ -1,5 +1,5 @@
 # make demo   set up and run the main job on real text
-# make test   set up and run all tests (about 14 minutes on two cores)
+# make test   set up and run all tests (about 15 minutes on two cores)
 # make lint   format check, ruff, mypy, layers
 # make test-slow, test-ray, test-base (no extras), test-spacy   what is heavy or needs another environment
 # make test-clients   other people's HTTP clients against a server, each in the environment that its versions need

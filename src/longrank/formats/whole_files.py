@@ -96,9 +96,8 @@ def counted(read: Decoded, path: Path, notes: Notes) -> str:
 def _guessed(raw: bytes, path: Path, notes: Notes) -> str:
     encoding = _encoding(raw, path)
     notes.add(_GUESSED + encoding, str(path))
-    if mostly := nearly_fitting(raw, encoding):
-        return counted(mostly, path, notes).removeprefix("\ufeff")
-    return decode(raw, path, notes, TextOptions(encoding)).removeprefix("\ufeff")
+    errors = "strict" if nearly_fitting(raw, encoding) is None else "replace"
+    return decode(raw, path, notes, TextOptions(encoding, errors)).removeprefix("\ufeff")
 
 
 def _encoding(raw: bytes, path: Path) -> str:

@@ -122,6 +122,18 @@ def test_another_encoding_is_guessed_in_a_folder_and_counted(tmp_path: Path) -> 
         list(read_documents(tmp_path / "a.txt"))
 
 
+def test_a_byte_that_fits_no_guess_is_replaced_and_a_byte_order_mark_left_out(tmp_path: Path) -> None:
+    pytest.importorskip("charset_normalizer", reason="needs the extra files")
+    french = "Là-bas, l'été était déjà passé. " * 5
+    (tmp_path / "a.txt").write_bytes((french + "\n").encode("cp1252") + b"\x9d")
+    (tmp_path / "b.txt").write_bytes(b"\xef\xbb\xbf" + french.encode("cp1252"))
+    notes = Notes()
+    assert [d.text for d in read(tmp_path, notes)] == [french + "\n\ufffd", french]
+    assert notes["files in another encoding than UTF-8, guessed as cp1252"] == 2
+    assert notes["undecodable bytes replaced by U+FFFD"] == 1
+    assert notes["byte-order mark skipped"] == 1
+
+
 def test_scanned_files_are_counted_or_read_by_a_command(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     (tmp_path / "a.pdf").write_bytes(pdf_bytes([[], []]))
