@@ -11,7 +11,6 @@ from failing_disks import FailingDisk, check, every_call
 from longrank.index import Index
 from longrank.index.folder import SOURCES
 from longrank.verbs.sync import sync
-from slow_values import slow
 
 DOCUMENTS = [(f"d{n}", f"word{n} shared passage") for n in range(6)]
 
@@ -52,7 +51,7 @@ def test_an_interrupted_rerank_ends_with_the_same_bytes(disk: FailingDisk, step:
         assert not any(path.endswith(".lock") for path in outcome["left"])
 
 
-@pytest.mark.parametrize("built", [*slow(False), True])
+@pytest.mark.parametrize("built", [False, True])
 @every_call(10)
 @pytest.mark.slow
 def test_a_sync_after_a_failed_sync_ends_with_the_documents_of_the_files(

@@ -426,7 +426,7 @@ UNCLOSED = [
 def test_unclosed_tags_take_linear_time(piece: str) -> None:
     began = time.process_time()
     page(piece * 25_000 + "<svg>" + piece * 25_000 + "</svg>")
-    assert time.process_time() - began < 5  # quadratic time would be a minute
+    assert time.process_time() - began < 2.5  # quadratic time would be a minute
 
 
 def test_thousands_of_headings_take_linear_time() -> None:

@@ -101,7 +101,7 @@ HOSTILE = (
 def test_time_is_linear_in_hostile_text(piece: str, end: str) -> None:
     start = time.process_time()
     words(piece * (50_000 // len(piece)) + end)
-    assert time.process_time() - start < 4  # quadratic time would be a minute
+    assert time.process_time() - start < 3.75  # quadratic time would be a minute
 
 
 @given(st.lists(LIKELY), st.integers(1, 20))
