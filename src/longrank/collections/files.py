@@ -86,7 +86,7 @@ def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[So
             skip(path, kind, "", options.files, notes)
             continue
         n_read += 1
-        if path.parent == folder and path.name.startswith(_NO_DOCUMENTS):
+        if path.name.startswith(_NO_DOCUMENTS):
             notes.add("files read as documents that have the names of queries, topics or judgments", str(path))
         yield SourceFile(path, _as_id(path.relative_to(folder).as_posix(), notes, path)), format
     if not n_read:

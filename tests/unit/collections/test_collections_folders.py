@@ -62,7 +62,7 @@ def test_files_with_the_names_of_queries_or_judgments_are_documents_and_are_coun
         (tmp_path / name).write_text('{"id": "d", "text": "cats"}\n' if name == "corpus.jsonl" else "cats")
     notes = Notes()
     assert [d.doc_id for d in read(tmp_path, notes)] == ["d", "queries.txt", "deep/qrels.txt"]
-    assert notes["files read as documents that have the names of queries, topics or judgments"] == 1
+    assert notes["files read as documents that have the names of queries, topics or judgments"] == 2
 
 
 def test_the_content_tells_the_format_before_the_name(tmp_path: Path) -> None:
