@@ -7,7 +7,9 @@ from html import escape
 
 import regex
 
+from longrank.formats.formulas import with_bars
 from longrank.formats.note_marks import separated_marks
+from longrank.formats.ruby import with_readings_behind
 
 STARTS, END = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5", "\ufdd6"
 """Marks of the starts of headings of level 1 to 6, and of an end. They are noncharacters, which no text holds."""
@@ -20,7 +22,7 @@ def prepared(markup: str) -> str:
     """
     if any(mark in markup for mark in STARTS + END):
         markup = re.sub(f"[{STARTS}{END}]", "", markup)
-    renamed: str = _TAG.sub(_renamed, _without_drawings(separated_marks(markup)))
+    renamed: str = _TAG.sub(_renamed, _without_drawings(with_readings_behind(with_bars(separated_marks(markup)))))
     return renamed
 
 

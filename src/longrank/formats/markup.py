@@ -26,14 +26,19 @@ _SCRIPT = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
 _SCRIPT_END = re.compile(r"</(?:script|style)\s*>", re.IGNORECASE)
 
 
-def plain_text(markup: str) -> str:
+def plain_text(markup: str, inline: frozenset[str] = _INLINE) -> str:
     """Return the text of SGML or HTML: one line per paragraph, white space collapsed.
 
-    A tag that formats a word (``<b>``, ``<sub>``) is dropped, a tag that begins a paragraph becomes a line end, any
-    other tag a blank. Comments, scripts and styles are dropped with their content. A bare ``<`` or ``&`` and an
-    unknown entity stay.
+    An `inline` tag, which formats a word (``<b>``, ``<sub>``), is dropped, a tag that begins a paragraph becomes a line
+    end, any other tag a blank. Comments, scripts and styles are dropped with their content. A bare ``<`` or ``&`` and
+    an unknown entity stay.
     """
-    text = _ENTITY.sub(_character, _TAG.sub(_blank, without_hidden(markup)))
+
+    def blank(tag: re.Match[str]) -> str:
+        name = (tag[1] or "").lower()
+        return "" if name in inline else "\n\n" if name in _PARAGRAPH else " "
+
+    text = _ENTITY.sub(_character, _TAG.sub(blank, without_hidden(markup)))
     paragraphs = (" ".join(part.split()) for part in _BLANK_LINE.split(text))
     return "\n".join(part for part in paragraphs if part)
 
@@ -53,11 +58,6 @@ def cut_out(text: str, begin: re.Pattern[str], end: re.Pattern[str]) -> str:
         kept.append(text[position : opening.start()])
         position = closing.end()
     return " ".join([*kept, text[position:]])
-
-
-def _blank(tag: re.Match[str]) -> str:
-    name = (tag[1] or "").lower()
-    return "" if name in _INLINE else "\n\n" if name in _PARAGRAPH else " "
 
 
 def _character(entity: re.Match[str]) -> str:

@@ -137,6 +137,41 @@ def test_marks_of_footnotes_separate_words(read: Callable[[str], str]) -> None:
         assert read(f"<p>m{mark} and").split()[0] in ("m2", "mth")
 
 
+@pytest.mark.parametrize("read", [in_page, in_book])
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        ("<mfrac><mn>1</mn><mn>2</mn></mfrac>", "1/2"),
+        ("<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mrow><mi>c</mi></mrow></mfrac>", "(a+b)/c"),
+        ("<mrow><mi>a</mi><mo>+</mo><mfrac><mi>b</mi><mrow><mn>2</mn><mi>c</mi></mrow></mfrac></mrow>", "a+b/(2c)"),
+        ("<MFRAC><MI>precision</MI><MSPACE width='1em'/></MFRAC>", "precision/"),
+        ("<mfrac linethickness='0'><mi>n</mi><mi>k</mi></mfrac>", "n k"),
+        ("<m:math><m:mfrac><m:mn>1</m:mn><m:mn>2</m:mn></m:mfrac></m:math>", "1/2"),
+        ("<msqrt><mi>x</mi></msqrt><msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>", "√x√(x+1)"),
+        ("<semantics><mfrac><mi>a</mi><mi>b</mi></mfrac><annotation>\\frac ab</annotation></semantics>", "a/b"),
+        ("<mfrac><mi>a</b><mi>b</mi></mfrac>", "ab"),  # not well formed
+    ],
+)
+def test_fractions_and_roots_of_formulas_have_their_signs(read: Callable[[str], str], formula: str, text: str) -> None:
+    shown = read(f"<p>is <math>{formula}</math> now</p><p>no <mfrac><i>1</i><i>2</i></mfrac>").replace("\n\n", "\n")
+    assert shown.split("\n") == [f"is {text} now", "no 12"]
+
+
+@pytest.mark.parametrize("read", [in_page, in_book])
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<ruby>東<rt>とう</rt>京<rt>きょう</rt></ruby>大学", "東京(とうきょう)大学"),
+        ("<ruby>東<rt>とう</ruby><ruby lang=ja>京<rt>きょう</ruby>大学", "東京(とうきょう)大学"),
+        ("<RUBY><rb>漢</rb><rp>(</rp><rt>hàn</rt><rp>)</rp></RUBY><ruby>字<rt><i>zì</i></rt></ruby>", "漢字(hàn zì)"),
+        ("<ruby>word</ruby>", "word"),
+        ("<ruby>東<rt>とう</rt>", "東とう"),
+    ],
+)
+def test_readings_of_letters_stand_behind_the_word(read: Callable[[str], str], markup: str, text: str) -> None:
+    assert read(f"<p>{markup}</p>") == text
+
+
 def test_no_word_of_nested_elements_is_lost_or_glued() -> None:
     random = Random(7)
     ended_by_others = {
@@ -419,6 +454,10 @@ UNCLOSED = [
     "<a b='\"",
     "<![CDATA[",
     "<svg><foreignObject>",
+    "<math><mfrac>",
+    "<math><mfrac><mrow>a</mrow>",
+    "<ruby>a<rt>b",
+    "<ruby><b>",
 ]
 
 

@@ -11,6 +11,7 @@ import pytest
 from document_files import docx, odt, paragraph, pptx, zipped
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.child import parse
+from longrank.formats.parsed.symbol_fonts import symbol
 
 
 def parsed(path: Path, format: str) -> Parsed:
@@ -62,6 +63,104 @@ def test_a_tab_to_a_place_on_the_page_is_a_tab(tmp_path: Path) -> None:
     pytest.importorskip("defusedxml", reason="needs the extra files")
     body = '<w:p><w:r><w:t>Ada</w:t><w:ptab w:alignment="center"/><w:t>Secret</w:t></w:r></w:p>'
     assert parsed(docx(tmp_path / "a.docx", body), "docx").text == "Ada\tSecret"
+
+
+def run(text: str, properties: str = "") -> str:
+    return f"<w:r>{properties and f'<w:rPr>{properties}</w:rPr>'}<w:t>{text}</w:t></w:r>"
+
+
+def field(code: str, result: str) -> str:
+    mark = '<w:r><w:fldChar w:fldCharType="{}"/></w:r>'
+    return mark.format("begin") + code + mark.format("separate") + result + mark.format("end")
+
+
+RUBY = "<w:r><w:ruby><w:rubyPr/><w:rt>{}</w:rt><w:rubyBase>{}</w:rubyBase></w:ruby></w:r>"
+LIST = (
+    '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:ddList>{}<w:listEntry w:val="pear"/>'
+    '<w:listEntry w:val="apple"/></w:ddList></w:ffData></w:fldChar></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
+)
+CODE = "<w:r><w:instrText>{}</w:instrText></w:r>"
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        (run("10 ") + '<w:r><w:sym w:font="Symbol" w:char="F06D"/></w:r>' + run("g"), "10 μg"),
+        ('<w:r><w:sym w:font="Symbol" w:char="00A3"/><w:sym w:font="Wingdings" w:char="F0FE"/></w:r>', "≤☑"),
+        ('<w:r><w:sym w:font="Webdings" w:char="F021"/><w:sym w:font="Arial" w:char="00E9"/></w:r>', "\ufffdé"),
+        ('<w:r><w:sym w:font="Symbol" w:char="zz"/></w:r>', "\ufffd"),
+        (run("\uf062-carotene", '<w:rFonts w:ascii="Symbol"/>') + run(" \uf062"), "β-carotene \uf062"),
+        (field(CODE.format("IF ") + field(CODE.format("MERGEFIELD x"), run("no")), run("yes")) + run("."), "yes."),
+        (run("a") + '<w:r><w:fldChar w:fldCharType="end"/></w:r>' + run("b"), "ab"),
+        (LIST.format('<w:result w:val="1"/>') + run("s"), "apples"),
+        (LIST.format("") + run("s"), "pears"),
+        (LIST.format('<w:result w:val="9"/>') + run("s"), "s"),
+        (
+            RUBY.format(run("とう"), run("東")) + RUBY.format(run("きょう"), run("京")) + run("大学"),
+            "東京(とうきょう)大学",
+        ),
+        (RUBY.format(run("hàn"), run("漢")), "漢(hàn)"),
+    ],
+)
+def test_symbols_fields_and_readings_are_read_as_they_are_shown(runs: str, text: str, tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    assert parsed(docx(tmp_path / "a.docx", f"<w:p>{runs}</w:p>"), "docx").text == text
+
+
+def test_each_code_of_the_font_symbol_has_a_sign_of_its_own() -> None:
+    signs = [symbol("Symbol", f"F0{code:02X}") for code in (*range(0x20, 0x7F), *range(0xA0, 0xFF))]
+    assert [sign for sign in signs if signs.count(sign) > 1] == [*"®©™", *"®©™"]  # with serifs and without
+    assert "".join(signs[0x41:0x5B]) == "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
+
+
+def math(content: str) -> str:
+    return f'<m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">{content}</m:oMath>'
+
+
+def part(name: str, *contents: str) -> str:
+    return "".join(f"<m:{name}>{content}</m:{name}>" for content in contents)
+
+
+A, B, SUM = (f"<m:r><m:t>{text}</m:t></m:r>" for text in ("a", "b", "a+b"))
+HALF = part("f", part("num", "<m:r><m:t>1</m:t></m:r>") + part("den", "<m:r><m:t>2</m:t></m:r>"))
+
+
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        (HALF, "1/2"),
+        (part("f", part("num", SUM) + part("den", HALF)), "(a+b)/(1/2)"),
+        (part("f", '<m:fPr><m:type m:val="noBar"/></m:fPr>' + part("num", A) + part("den", B)), "a b"),
+        (part("d", part("e", A, B)), "(a|b)"),
+        (
+            part(
+                "d", '<m:dPr><m:begChr m:val="["/><m:sepChr m:val=","/><m:endChr m:val=""/></m:dPr>' + part("e", A, B)
+            ),
+            "[a,b",
+        ),
+        (part("func", part("fName", "<m:r><m:t>log</m:t></m:r>") + part("e", A)), "log a"),
+        (part("rad", "<m:radPr/><m:deg/>" + part("e", SUM)), "√(a+b)"),
+        (part("nary", '<m:naryPr><m:chr m:val="∑"/></m:naryPr>' + part("sub", A) + part("e", B)), "∑a b"),
+        (part("m", part("mr", part("e", A, B), part("e", B, A))), "a b; b a"),
+        (part("sSup", part("e", A) + part("sup", B)), "ab"),
+    ],
+)
+def test_formulas_have_their_bars_and_brackets(formula: str, text: str, tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    body = f"<w:p>{run('is ')}{math(formula)}{run(' now')}</w:p>"
+    assert parsed(docx(tmp_path / "a.docx", body), "docx").text == f"is {text} now"
+    slides = pptx(tmp_path / "a.pptx", [("", f"is </a:t></a:r>{math(formula)}<a:r><a:t> now")])
+    assert parsed(slides, "pptx").text == f"is {text} now"
+
+
+def test_deeply_nested_formulas_take_linear_time(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    depth = 20_000
+    nested = "<m:f><m:num>" * depth + A + f"</m:num><m:den>{B}</m:den></m:f>" * depth
+    began = time.process_time()
+    document = parsed(docx(tmp_path / "a.docx", f"<w:p>{math(nested)}</w:p>"), "docx")
+    assert time.process_time() - began < 10
+    assert document.text.count("/b") == depth
 
 
 def test_line_ends_in_the_title_of_a_chart_are_kept(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import zipfile
 from base64 import b64encode
 from email.message import EmailMessage
@@ -119,6 +122,25 @@ def test_markdown_is_read_without_its_markup() -> None:
     assert headings(document) == [(1, "Cats"), (2, "Food")]
 
 
+def test_footnotes_of_markdown_are_text_also_if_they_look_like_addresses() -> None:
+    text = "One.[^1] [Two](t)[^b].\n[^1]: Ibidem\n[^b]: https://a.org/x\nand *more*\n[two]: u\n\n> [^3]: See `c`.\n\n"
+    (document,) = read_markdown(f"{text}    [^4]: code\n\n[Three][three]\n\n[three]: https://b.org\n")
+    paragraphs = [
+        "One.[^1] Two[^b].",
+        "[^1]: Ibidem",
+        "[^b]: https://a.org/x and more",
+        "[^3]: See c.",
+        "[^4]: code",
+        "Three",
+    ]
+    assert document.text.split("\n\n") == paragraphs
+
+
+def test_formats_of_words_in_blocks_of_html_in_markdown_separate_nothing() -> None:
+    (document,) = read_markdown("<div>\nun<mark>believ</mark>able <kbd>C</kbd>trl<td>x\n</div>\n")
+    assert document.text == "unbelievable Ctrl x"
+
+
 def test_front_matter_is_yaml_pairs_or_toml_and_a_line_is_no_front_matter() -> None:
     assert split_front_matter('+++\ntitle = "Cats"\nn = 3\n+++\nx') == ({"title": "Cats", "n": "3"}, "x", 0)
     assert split_front_matter("---\n\ntext\n---\nmore") == ({}, "---\n\ntext\n---\nmore", 0)
@@ -196,9 +218,59 @@ def test_attachments_of_mail_are_counted(tmp_path: Path) -> None:
     assert document.notes == {"mail attachments that are not read": 1}
 
 
-def test_a_parser_that_never_ends_is_ended_and_the_next_file_is_read(tmp_path: Path) -> None:
-    import os
+FLOWED = "Cats are unbeliev \nable.\n\n> They \n> purr.\n>> Dogs \n> do not.\n From here\n-- \nAda"
 
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("", FLOWED),
+        ("; format=flowed", "Cats are unbeliev able.\n\n> They purr.\n>> Dogs \n> do not.\nFrom here\n-- \nAda"),
+        (
+            "; format=flowed; delsp=yes",
+            "Cats are unbelievable.\n\n> Theypurr.\n>> Dogs\n> do not.\nFrom here\n-- \nAda",
+        ),
+    ],
+)
+def test_lines_of_flowed_mail_are_joined(kind: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_text(f"Subject: Cats\nContent-Type: text/plain; charset=utf-8{kind}\n\n{FLOWED}\n")
+    shown = parsed(tmp_path / "a.eml", "eml").text
+    assert [line.replace(">> ", ">>").rstrip() for line in shown.split("\n")] == [
+        line.replace(">> ", ">>").rstrip() for line in text.split("\n")
+    ]
+
+
+FORKS = """
+import os, sys, tempfile
+from pathlib import Path
+from longrank.formats.parsed.child import parse
+
+folder = Path(sys.argv[1])
+for name in "abcd":
+    (folder / f"{name}.md").write_text(f"text of {name}")
+
+def agrees(name):
+    texts = [f"text of {name} {n}" for n in range(100)]
+    return all([each.text for each in parse(folder / f"{name}.md", "markdown", text)] == [text] for text in texts)
+
+assert agrees("a")
+forks = []
+for name in "bcd":
+    if (fork := os.fork()) == 0:
+        os._exit(not agrees(name))
+    forks.append(fork)
+assert agrees("a")
+assert [os.waitpid(fork, 0)[1] for fork in forks] == [0, 0, 0]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forked_processes_have_parsers_of_their_own(tmp_path: Path) -> None:
+    pytest.importorskip("markdown_it", reason="needs the extra files")
+    subprocess.run([sys.executable, "-c", FORKS, str(tmp_path)], check=True, timeout=120)
+
+
+def test_a_parser_that_never_ends_is_ended_and_the_next_file_is_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "endless.eml")  # opening it waits for a writer that never comes
     with pytest.raises(InputError, match=r"endless\.eml: takes its parser more than 0\.5 seconds"):
         list(parse(tmp_path / "endless.eml", "eml", limits=ParserLimits(seconds=0.5)))

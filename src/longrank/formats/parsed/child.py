@@ -140,6 +140,8 @@ class _Child:
 
 
 _idle: list[_Child] = []  # at most one: it answers file after file
+# A forked process would read what the child answers to its parent, and the parent what it answers to the fork.
+os.register_at_fork(after_in_child=_idle.clear)
 
 
 @contextmanager

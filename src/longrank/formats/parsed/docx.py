@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from longrank.formats.formulas import laid_out
 from longrank.formats.parsed import Parsed
+from longrank.formats.parsed.symbol_fonts import symbol, symbols
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import (
     CORE,
@@ -20,6 +22,7 @@ from longrank.formats.parsed.zipped import (
     relations,
     walk,
 )
+from longrank.formats.ruby import in_brackets
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -28,6 +31,7 @@ _BODY, _STYLES = "word/document.xml", "word/styles.xml"
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _TWINS = frozenset({"del", "moveFrom", "Fallback"})  # deleted or moved text, and text boxes a second time
 _SKIPPED = _TWINS | {"instrText", "pPr", "rPr"}  # field codes and properties
+_WHOLE = ("fldChar", "ruby")  # read with all that is in them
 _HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 _NOTES = ("footnotes", "endnotes")
 _OUTLINE = {**{str(level): level + 1 for level in range(9)}, "9": 0}  # 9 is text
@@ -114,15 +118,75 @@ def _style(paragraph: Element) -> str:
 
 
 def _text(paragraph: Element) -> str:
-    parts: list[str] = []
-    stack = list(reversed(paragraph))
+    """Return the text of a paragraph as Word shows it: of fields the results, of formulas a line."""
+    line = _Line()
+    stack: list[Element | str] = list(reversed(paragraph))
     while stack:
         element = stack.pop()
-        name = local(element)
-        if name in _SKIPPED or name == "p":
-            continue
-        if name == "t":
-            parts.append(element.text or "")
-        parts.append(_BREAKS.get(name, ""))
-        stack.extend(reversed(element))
-    return "".join(parts)
+        if isinstance(element, str):
+            line.add(element)
+        elif (name := local(element)) not in _SKIPPED and name != "p":
+            line.read(element, name)
+            stack.extend(() if name in _WHOLE else reversed(laid_out(element)))
+    return line.text()
+
+
+class _Line:
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._fields: list[bool] = []  # of each open field: whether its code has ended, and its result begun
+        self._readings: list[str] = []  # of the last letters (ruby)
+        self._font = ""
+
+    def add(self, text: str) -> None:
+        """Add a text, unless it belongs to the code of a field."""
+        if text and all(self._fields):
+            self._parts += [in_brackets(self._readings), text]
+            self._readings = []
+
+    def read(self, element: Element, name: str) -> None:
+        """Add what an element itself shows, without the elements below it but those of `_WHOLE`."""
+        if name == "r":
+            properties = (child for part in element if local(part) == "rPr" for child in part)
+            self._font = next((attribute(child, "ascii") for child in properties if local(child) == "rFonts"), "")
+        elif name == "t":
+            self.add(symbols(self._font, element.text or ""))
+        elif name == "sym":
+            self.add(symbol(attribute(element, "font"), attribute(element, "char")))
+        elif name == "fldChar":
+            self._follow(element)
+        elif name == "ruby":
+            readings, self._readings = self._readings, []
+            self.add(_plain(element, "rubyBase"))
+            self._readings = [*readings, _plain(element, "rt")]
+        else:
+            self.add(_BREAKS.get(name, ""))
+
+    def _follow(self, mark: Element) -> None:
+        """Follow the marks of fields, which may lie in each other's codes and results."""
+        kind = attribute(mark, "fldCharType")
+        if kind == "begin":
+            self.add(_chosen(mark))
+            self._fields.append(False)
+        elif kind == "separate" and self._fields:
+            self._fields[-1] = True
+        elif kind == "end" and self._fields:
+            self._fields.pop()
+
+    def text(self) -> str:
+        return "".join([*self._parts, in_brackets(self._readings)])
+
+
+def _plain(element: Element, kind: str) -> str:
+    """Return the text of an element's children of a kind."""
+    children = (child for child in element if local(child) == kind)
+    return "".join(part.text or "" for child in children for part in walk(child, _SKIPPED) if local(part) == "t")
+
+
+def _chosen(field: Element) -> str:
+    """Return the chosen entry of a field that is a list to choose from; empty for other fields."""
+    values: dict[str, list[str]] = {"result": [], "default": [], "listEntry": []}
+    for part in walk(field, ()):
+        values.get(local(part), []).append(attribute(part, "val"))
+    number, entries = (values["result"] or values["default"] or ["0"])[0], values["listEntry"]
+    return entries[int(number)] if number.isdecimal() and int(number) < len(entries) else ""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+from longrank.formats.formulas import with_bars
 from longrank.formats.note_marks import separated_marks
 from longrank.formats.parsed.writer import TextWriter
+from longrank.formats.ruby import with_readings_behind
 
 _CODE = frozenset({"script", "style", "annotation", "annotation-xml"})
 _ASIDE = frozenset({"template", "nav", "svg"})
@@ -52,7 +54,7 @@ def add_html(markup: str, writer: TextWriter) -> str:
         The page's title, empty if it has none.
     """
     reader = _Reader(writer)
-    reader.feed(separated_marks(markup))
+    reader.feed(with_readings_behind(with_bars(separated_marks(markup))))
     reader.close()
     reader.finish()
     return " ".join(reader.title.split())
@@ -75,6 +77,7 @@ class _Reader(HTMLParser):
             self.handle_data(data.removeprefix("CDATA["))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        tag = _unprefixed(tag)
         if tag in _CODE:
             self._in_code = True
         elif self._in_code:
@@ -99,10 +102,11 @@ class _Reader(HTMLParser):
             self._verbatim += tag == "pre"
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in _CODE | _ASIDE and tag != "title":
+        if _unprefixed(tag) not in _CODE | _ASIDE and tag != "title":
             self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
+        tag = _unprefixed(tag)
         if tag in _CODE or tag == "math":
             self._in_code = False
         elif self._in_code:
@@ -152,6 +156,12 @@ class _Reader(HTMLParser):
         if text.strip():
             self._level = 0
         self._parts = []
+
+
+def _unprefixed(tag: str) -> str:
+    """Return the name of an element without the prefix that many XHTML files give to formulas (``m:math``)."""
+    prefix, _, name = tag.rpartition(":")
+    return name if prefix in ("m", "mml") else tag
 
 
 def _collapsed(data: str) -> str:

@@ -223,7 +223,32 @@ def _content(part: EmailMessage) -> Decoded:
     charset = part.get_content_charset("utf-8")
     in_page = declared(raw) if part.get_content_subtype() == "html" else ()
     read = decoded(raw, (*_encodings(charset), *in_page))
-    return read._replace(text=read.text.replace("\r\n", "\n").replace("\x00", ""), fits=read.fits and whole)
+    text = read.text.replace("\r\n", "\n").replace("\x00", "")
+    if part.get_content_type() == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":
+        text = _flowed(text, str(part.get_param("delsp", "")).lower() == "yes")
+    return read._replace(text=text, fits=read.fits and whole)
+
+
+def _flowed(text: str, delete_blank: bool) -> str:
+    """Join the lines of a flowed text (RFC 3676): a line that ends in a blank goes on in the next of its quotation.
+
+    Apple Mail breaks words, too, and asks to delete that blank (``delsp=yes``).
+    """
+    lines: list[str] = []
+    depth_before, is_open = 0, False
+    for line in text.split("\n"):
+        unquoted = line.lstrip(">")
+        depth = len(line) - len(unquoted)
+        content = unquoted.removeprefix(" ")  # which protects a first blank, ">" or "From"
+        is_signature = content == "-- "
+        if is_open and depth == depth_before and not is_signature:
+            lines[-1] += content
+        else:
+            lines.append(">" * depth + " " * bool(depth) + content)
+        is_open, depth_before = content.endswith(" ") and not is_signature, depth
+        if is_open and delete_blank:
+            lines[-1] = lines[-1][:-1]
+    return "\n".join(lines)
 
 
 def _encodings(charset: str) -> tuple[str, ...]:

@@ -13,9 +13,11 @@ from longrank.formats.parsed.html_text import INLINE
 from longrank.formats.parsed.writer import TextWriter
 
 if TYPE_CHECKING:
+    from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
 
 _TAG = re.compile(r"</?([A-Za-z][\w-]*)")
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:")
 _BLANKS = {"softbreak": " ", "hardbreak": "\n"}
 
 
@@ -26,11 +28,33 @@ def read_markdown(text: str) -> Iterator[Parsed]:
     values, body, n_left_out = split_front_matter(text)
     writer = TextWriter()
     reader = _Reader(writer)
-    for token in MarkdownIt("commonmark").enable("table").parse(body):
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.block.ruler.before("reference", "footnote", _footnote, {"alt": ["paragraph"]})
+    for token in parser.parse(body):
         reader.add(token)
     parsed = writer.parsed(values.pop("title", ""), values)
     parsed.notes = {"lists and nested values of front matter, left out": n_left_out}
     yield parsed
+
+
+def _footnote(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """Parse a footnote as a paragraph: CommonMark takes ``[^1]: Ibidem`` for the address of a link, and hides it."""
+
+    def begin(number: int) -> int:
+        return int(state.bMarks[number] + state.tShift[number])
+
+    if state.is_code_block(line) or not _FOOTNOTE.match(state.src, begin(line)):
+        return False
+    if not silent:
+        state.line = line + 1
+        while state.line < end and not state.isEmpty(state.line) and state.src[begin(state.line)] != "[":
+            state.line += 1
+        state.push("paragraph_open", "p", 1)
+        inline = state.push("inline", "", 0)
+        inline.content = state.getLines(line, state.line, state.blkIndent, False).strip()
+        inline.children = []
+        state.push("paragraph_close", "p", -1)
+    return True
 
 
 class _Reader:
@@ -54,7 +78,7 @@ class _Reader:
         elif token.type in ("fence", "code_block"):
             self._writer.add(token.content.strip("\n"))
         elif token.type == "html_block":
-            self._writer.add(plain_text(token.content))
+            self._writer.add(plain_text(token.content, INLINE))
         elif token.type == "paragraph_open":
             self._tight = token.hidden
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
+from longrank.formats.formulas import laid_out
 from longrank.formats.parsed import Parsed, Unreadable
 from longrank.formats.parsed.language_codes import language_fields
 from longrank.formats.parsed.writer import TextWriter
@@ -198,8 +199,17 @@ def office_document(container: Container, writer: TextWriter, name: str, left_ou
 
 def drawn_paragraph(runs: Iterable[Element]) -> str:
     """Return the text of a paragraph of DrawingML, or of some of its runs, in lines."""
-    elements = (element for run in runs for element in run.iter())
-    parts = (e.text or "" if local(e) == "t" else "\n" if local(e) == "br" else "" for e in elements)
+    parts: list[str] = []
+    stack: list[Element | str] = [*runs]
+    stack.reverse()
+    while stack:
+        element = stack.pop()
+        if isinstance(element, str):
+            parts.append(element)
+        else:
+            name = local(element)
+            parts.append(element.text or "" if name == "t" else "\n" if name == "br" else "")
+            stack.extend(reversed(laid_out(element)))
     return "".join(parts).strip()
 
 

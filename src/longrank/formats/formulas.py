@@ -1,0 +1,136 @@
+"""Formulas as text in lines: fractions with their bars, operands with their brackets, names of functions apart.
+
+Without them ``1/2`` reads as 12. Office files hold formulas as OMML (ISO/IEC 29500-1, part 22.1), pages and books as
+MathML. Superscripts and subscripts follow their base at once, as in the text of pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+# --- OMML -----------------------------------------------------------------------------------------
+
+_LIMITS = ("limLow", "limUpp")
+_SIMPLE = re.compile(r"[\w.,]*")
+_MOST_LOOKED_AT = 50  # elements, to see whether an operand needs brackets: nested fractions take linear time
+
+
+def laid_out(element: Element) -> list[Element | str]:
+    """Return the children of an element of an Office file in the order of reading, with the signs between them.
+
+    Of elements that are not of formulas, these are the children alone.
+    """
+    name, children = _local(element), list(element)
+    if not element.tag.endswith(f"/math}}{name}"):
+        return [*children]
+    operands: list[Sequence[Element | str]] = [[child] for child in children if not _local(child).endswith("Pr")]
+    if name == "f":
+        bar = "" if _property(element, "type", "bar") == "noBar" else "/"
+        return _joined([_bracketed(child) for (child,) in operands], bar or " ")
+    if name == "d":
+        begin, end = _property(element, "begChr", "("), _property(element, "endChr", ")")
+        return [begin, *_joined(operands, _property(element, "sepChr", "|")), end]
+    if name == "rad":
+        return [*chain(*operands[:-1]), "√", *(part for (child,) in operands[-1:] for part in _bracketed(child))]
+    if name == "nary":
+        return [_property(element, "chr", "∫"), *chain(*operands[:-1]), " ", *chain(*operands[-1:])]
+    between = {"m": "; ", "mr": " ", "eqArr": "\n", "func": " ", **dict.fromkeys(_LIMITS, " ")}
+    return _joined(operands, between.get(name, ""))
+
+
+def _local(element: Element | str) -> str:
+    tag = "" if isinstance(element, str) else element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def _property(element: Element, name: str, default: str) -> str:
+    """Return a value of the element's properties; an empty value is a sign that is not shown."""
+    properties = (child for part in element if _local(part).endswith("Pr") for child in part)
+    found = next((child for child in properties if _local(child) == name), None)
+    return default if found is None else next(iter(found.attrib.values()), "")
+
+
+def _bracketed(operand: Element | str) -> list[Element | str]:
+    if isinstance(operand, str):
+        return [operand]
+    below = list(islice(operand.iter(), _MOST_LOOKED_AT))
+    text = "".join(part.text or "" for part in below if _local(part) == "t")
+    simple = len(below) < _MOST_LOOKED_AT and _SIMPLE.fullmatch(text) and all(_local(part) != "f" for part in below)
+    return [operand] if simple else ["(", operand, ")"]
+
+
+def _joined(operands: Sequence[Sequence[Element | str]], between: str) -> list[Element | str]:
+    return list(
+        chain.from_iterable([between, *operand] if number else operand for number, operand in enumerate(operands))
+    )
+
+
+# --- MathML ---------------------------------------------------------------------------------------
+
+_TAG = re.compile(r"<(/?)(?:[\w-]{1,20}:)?([a-zA-Z][\w-]*+)([^<>]*+)>")
+_NO_BAR = re.compile(r"""\blinethickness\s*=\s*["']?0""")
+_SHOWN = re.compile("<(?:[\\w-]{1,20}:)?m(?:frac|sqrt)", re.IGNORECASE)
+_ROWS = frozenset({"mrow", "mstyle", "mpadded"})
+
+
+@dataclass(slots=True)
+class _Open:
+    """An open element of a formula: its name, its bar if it is a fraction, its children so far, and its place."""
+
+    name: str
+    bar: str
+    n_children: int
+    place: int
+
+
+def with_bars(markup: str) -> str:
+    """Return the markup of a page with the signs of MathML's fractions and roots, and brackets around long operands.
+
+    A formula that is not well formed gets no signs behind its fault. Time is linear in the length.
+    """
+    if not _SHOWN.search(markup):
+        return markup
+    parts: list[str] = []
+    opened: list[_Open] = []
+    position = 0
+    for tag in _TAG.finditer(markup):
+        name = tag[2].lower()
+        if not opened and (tag[1] or name != "math"):
+            continue
+        parts.append(markup[position : tag.start()])
+        position = tag.end()
+        if tag[1]:
+            parts += [tag[0], _closed(name, opened, parts)]
+        else:
+            parts += [_bar(opened), "", tag[0]]
+            if not tag[3].endswith("/"):
+                bar = "" if name != "mfrac" else " " if _NO_BAR.search(tag[3]) else "/"
+                opened.append(_Open(name, bar, 0, len(parts) - 2))
+    return "".join([*parts, markup[position:]])
+
+
+def _bar(opened: list[_Open]) -> str:
+    """Count a child of the innermost element; return the bar before it if it is the second of a fraction."""
+    if not opened:
+        return ""
+    opened[-1].n_children += 1
+    return opened[-1].bar if opened[-1].n_children == 2 else ""
+
+
+def _closed(name: str, opened: list[_Open], parts: list[str]) -> str:
+    """Close the innermost element, with signs at its place; return the bracket behind it."""
+    element = opened.pop()
+    if element.name != name:
+        opened.clear()
+        return ""
+    is_operand = name == "msqrt" or (name in _ROWS and bool(opened and opened[-1].bar))
+    brackets = is_operand and element.n_children > 1
+    parts[element.place] = "√" * (name == "msqrt") + "(" * brackets
+    return ")" * brackets
