@@ -35,6 +35,7 @@ FORMULA = "<math><semantics><mi>x</mi><mo>=</mo><mn>2</mn>{}</semantics></math>"
         ("<svg><text>one</svg>b<text>c</text>", "one\n\nb\n\nc"),
         ("<nav><svg><text>menu</text></svg></nav>b", "b"),
         ("<svg>a<p>b", "a\n\nb"),
+        ("<ruby><rb>a</rb>b</ruby><nobr>c</nobr>", "abc"),
     ],
 )
 def test_text_of_formulas_and_drawings_is_kept(markup: str, text: str) -> None:

@@ -326,6 +326,28 @@ def test_a_hyphen_that_is_a_cell_breaks_no_word(tmp_path: Path) -> None:
     assert parsed(path).text == "income tax -\nproperty tax 120\nrent -\na b"
 
 
+def raised(text: str, size: float = 7, rise: float = 4) -> str:
+    """Raise a text of a line in the middle of it."""
+    return f") Tj /F1 {size} Tf {rise} Ts ({text}) Tj /F1 12 Tf 0 Ts ("
+
+
+@pytest.mark.parametrize(
+    ("drawn", "words"),
+    [
+        (f"Harbours{raised('1')}, and boats.{raised('23')}", "Harbours 1 , and boats. 23"),
+        (f'a "ship"{raised("4")} sails', 'a "ship" 4 sails'),
+        (f"{raised('5')}See", "5See"),  # the footnote itself
+        (f"25 km{raised('2')} and 10{raised('6')}", "25 km2 and 106"),
+        (f"carbon{raised('12', rise=-3)} and Route{raised('66', size=12)} of Area51", "carbon12 and Route66 of Area51"),
+        (f"the ninth{raised('9th')}", "the ninth9th"),
+    ],
+)
+def test_numbers_of_footnotes_separate_words(drawn: str, words: str, tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    (tmp_path / "a.pdf").write_bytes(pdf_bytes([[drawn, "The end of the page."]]))
+    assert " ".join(parsed(tmp_path / "a.pdf").text.split()) == f"{words} The end of the page."
+
+
 def test_a_line_goes_on_where_the_next_character_follows_on_its_baseline(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
     path = tmp_path / "a.pdf"

@@ -33,7 +33,7 @@ INLINE = frozenset(
         "mark",
     }
     | {"q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var", "wbr"}
-    | {"acronym", "data", "label", "strike", "time"}
+    | {"acronym", "data", "label", "nobr", "rb", "rtc", "strike", "time"}
 )
 """Elements whose tags separate no words."""
 _FORMULA = frozenset(

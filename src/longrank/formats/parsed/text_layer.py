@@ -6,6 +6,8 @@
   hyphens that the page does not show have the box of that letter, and are left out.
 - A line end is left out if the next character follows on the same baseline; behind a small gap, it is a blank. PDFium
   ends a line before objects of one glyph, such as ligatures, on pages of short lines.
+- A blank is put before the number of a footnote, which is raised and small: "Harbours1" was one word. Numbers behind
+  fewer than four letters are powers (m2).
 - Words of letters that are read from the right are put in order (`right_to_left`).
 - Pages on which most text runs sideways are turned upright: PDFium gives lines that run down the page in reverse order.
 """
@@ -27,7 +29,8 @@ _BAR = 0.5  # the area of a hyphen, of the letter before it; that of Helvetica h
 _ADJACENT, _BLANK = 0.05, 0.5  # of the height of a line: gaps in a word, and between words
 _DOUBTFUL = re.compile(" (?=[-\u2010\u2011](?:\r\n|\\Z))|\xad|\r\n")  # branches that begin with a letter are fast
 _FROM_RIGHT = re.compile(f"[{LETTERS}]+(?:\r\n[{LETTERS}]+)*")
-_DOUBTFUL_FROM_RIGHT = re.compile(f"{_FROM_RIGHT.pattern}|{_DOUBTFUL.pattern}")
+_NOTED = re.compile(r"""(?P<noted>[^\W\d_]{4}[.,;:!?)\]"'”’»]{0,2})(?P<mark>\d{1,3})(?!\w)""")
+_RAISED, _SMALL = 0.1, 0.9  # of the height of the letter before
 
 _SAMPLE = 64  # characters of a page
 
@@ -59,10 +62,15 @@ def text_of(layer: Any) -> str:
     text: str = layer.get_text_range()
     lacks_none = layer.count_chars() == len(text)
     place_of: _Place = int if lacks_none else partial(pdfium.FPDFText_GetCharIndexFromTextIndex, layer)
+    rare = [kind for kind in (_FROM_RIGHT, _NOTED) if kind.search(text)]
+    doubtful = re.compile("|".join(kind.pattern for kind in (*rare, _DOUBTFUL)))  # `re` keeps so few patterns
+    return doubtful.sub(lambda found: _repaired(layer, found, place_of), text)
+
+
+def _repaired(layer: Any, found: re.Match[str], place_of: _Place) -> str:
     repairs = {" ": _blank, "\xad": _soft_hyphen, "\r": _line_end}
-    has_from_right = not text.isascii() and _FROM_RIGHT.search(text)
-    doubtful = _DOUBTFUL_FROM_RIGHT if has_from_right else _DOUBTFUL
-    return doubtful.sub(lambda found: repairs.get(found[0][0], _from_right)(layer, found, place_of), text)
+    repair = _noted if found.lastgroup == "mark" else repairs.get(found[0][0], _from_right)
+    return repair(layer, found, place_of)
 
 
 def _blank(layer: Any, found: re.Match[str], place_of: _Place) -> str:
@@ -96,6 +104,16 @@ def _soft_hyphen(layer: Any, found: re.Match[str], place_of: _Place) -> str:
     boxes = (layer.get_charbox(place - 1), layer.get_charbox(place))
     before, own = ((right - left) * (top - bottom) for left, bottom, right, top in boxes)
     return "\xad" if own < _BAR * before else ""
+
+
+def _noted(layer: Any, found: re.Match[str], place_of: _Place) -> str:
+    letter, mark = place_of(found.start() + 3), place_of(found.start("mark"))
+    if not _is_at(layer, letter, found[0][3]) or not _is_at(layer, mark, found["mark"][0]):
+        return found[0]
+    heights = [top - bottom for _, bottom, _, top in (layer.get_charbox(place, loose=True) for place in (letter, mark))]
+    raised = origin(layer, mark)[1] - origin(layer, letter)[1]
+    is_mark = raised > _RAISED * heights[0] and heights[1] < _SMALL * heights[0]
+    return f"{found['noted']} {found['mark']}" if is_mark else found[0]
 
 
 def _from_right(layer: Any, found: re.Match[str], place_of: _Place) -> str:
