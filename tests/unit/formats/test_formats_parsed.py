@@ -361,6 +361,28 @@ def test_headers_of_tables_subtitles_and_names_with_underscores_are_text() -> No
     ]  # fmt: skip
 
 
+def test_replacements_and_documented_names_of_restructuredtext_are_text() -> None:
+    text = """|Tool| 1, *|two words|* and |none|.
+
+.. |Tool| replace:: The *long*
+   ranker
+.. |two words| replace:: x
+
+.. autoclass:: pkg.Cats
+   :members:
+
+   They purr.
+
+.. [1] First note,
+   continued.
+.. _target: http://a.org
+.. [#n] Second note.
+"""
+    (document,) = read_rst(text)
+    paragraphs = ["The long ranker 1, x and none.", "pkg.Cats", "They purr.", "First note,\ncontinued.", "Second note."]
+    assert document.text.split("\n\n") == paragraphs
+
+
 def test_escaped_signs_of_rst_mean_themselves() -> None:
     (document,) = read_rst("Use \\*args\\* here, \\`code\\` is text, \\|bar\\| too, a \\*b\\*\nc.\n")
     assert document.text == "Use *args* here, `code` is text, |bar| too, a *b*\nc."
@@ -520,11 +542,12 @@ def related_parts(rels: str, folder: str, parts: dict[str, str]) -> dict[str, st
 
 def test_diagrams_charts_and_comments_follow_their_slide(tmp_path: Path) -> None:
     path = pptx(tmp_path / "a.pptx", [("One", "first"), ("Two", "second")])
-    parts = _DRAWN | {"comments": "<c><cm><text>Why?</text></cm></c>"}
+    funnel = "<c><strDim><lvl><pt>Prospects</pt></lvl></strDim><numDim><lvl><pt>12.5</pt></lvl></numDim></c>"
+    parts = _DRAWN | {"chartEx": funnel, "comments": "<c><cm><text>Why?</text></cm></c>"}
     with zipfile.ZipFile(path, "a") as archive:
         for name, part in related_parts("ppt/slides/_rels/s0.xml.rels", "ppt/slides", parts).items():
             archive.writestr(name, part)
-    assert pages(parsed(path, "pptx"))[0].split() == ["One", "first", "Plan", "North", "Why?"]
+    assert pages(parsed(path, "pptx"))[0].split() == ["One", "first", "Plan", "North", "Prospects", "Why?"]
 
 
 def test_a_word_file_has_headers_comments_and_drawings_once_and_headings_of_derived_styles(tmp_path: Path) -> None:

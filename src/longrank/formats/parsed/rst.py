@@ -8,7 +8,7 @@ adornments first occur. Comments, targets, options and the content of directives
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from longrank.formats.parsed import Parsed
@@ -27,7 +27,7 @@ of functions without a blank line before."""
 
 _SILENT = frozenset(
     {"image", "toctree", "raw", "include", "literalinclude", "index", "highlight", "contents", "meta"}
-    | {"module", "currentmodule", "automodule", "autoclass", "autofunction", "default-domain", "replace", "unicode"}
+    | {"currentmodule", "default-domain", "replace", "unicode"}
 )
 _CODE = frozenset({"code", "code-block", "sourcecode", "testcode", "testoutput", "doctest", "math"})
 _SETTINGS = (_CODE - {"math"}) | {
@@ -35,12 +35,14 @@ _SETTINGS = (_CODE - {"math"}) | {
     *("rst-class", "cssclass", "ipython", "jupyter-execute", "prompt", "grid", "date"),
 }
 """Directives whose argument is a path or a setting; that of any other is text, such as the name of a function."""
+_REPLACEMENT = re.compile(r"^( *)\.\. \|([^|\n]+)\| replace::((?:.*\n?)(?:^\1 +\S.*\n?)*)", re.MULTILINE)
 _LITERAL = re.compile(r"``(.+?)``")
 _JOIN = "\ufdef"  # an escaped blank or line end, which joins what it stands between; a noncharacter, as _HIDDEN
 _HIDDEN = {sign: chr(0xFDD0 + number) for number, sign in enumerate("*`|_<>\\")}
 """Signs of inline markup that mean themselves behind a backslash, as what they are hidden meanwhile."""
 _SHOWN = {ord(hidden): sign for sign, hidden in _HIDDEN.items()} | {ord(_JOIN): ""}
 _ESCAPED = re.compile(r"\\(?:(\s)|(.))")
+_SUBSTITUTION = re.compile(r"(?<!\w)\|([^|\s][^|]*)\|_{0,2}")
 _INLINE = (
     (re.compile(r":[\w:+.-]+:`([^`<]+?)\s*<[^`>]*>`"), r"\1"),
     (re.compile(r":[\w:+.-]+:`[~!]?([^`]*)`"), r"\1"),
@@ -48,7 +50,6 @@ _INLINE = (
     (re.compile(r"`([^`]+)`(?:__?)?"), r"\1"),
     (re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*"), r"\1"),
     (re.compile(r"(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"), r"\1"),
-    (re.compile(r"(?<!\w)\|([^|\s][^|]*)\|_{0,2}"), r"\1"),
     (re.compile(rf"(?<!\w)((?!_)\w+?)__?(?=$|[\s.,;:!?){_JOIN}])"), r"\1"),  # a reference does not begin with _
 )
 
@@ -56,7 +57,9 @@ _INLINE = (
 def read_rst(text: str) -> Iterator[Parsed]:
     """Yield the document of a reStructuredText file."""
     writer = TextWriter()
-    reader = _Reader(text.expandtabs(8).split("\n"), writer)
+    text = text.expandtabs(8)
+    replacements = {" ".join(name.split()): " ".join(by.split()) for _, name, by in _REPLACEMENT.findall(text)}
+    reader = _Reader(text.split("\n"), writer, replacements)
     reader.read()
     yield writer.parsed(reader.values.pop("title", ""), reader.values)
 
@@ -65,6 +68,7 @@ def read_rst(text: str) -> Iterator[Parsed]:
 class _Reader:
     lines: list[str]
     writer: TextWriter
+    replacements: dict[str, str] = field(default_factory=dict)  # of ``|name|``
     at: int = 0
     values: dict[str, str] = field(default_factory=dict)
     adornments: list[str] = field(default_factory=list)
@@ -85,6 +89,7 @@ class _Reader:
             self._literal_block(self.literal)
         elif not self._heading():
             if note := _FOOTNOTE.match(line):
+                self._end()
                 line = self.lines[self.at] = note[1] + line[note.end() :]
             if _EXPLICIT.match(line) and (not self.paragraph or _indent(line) < self.begun):
                 self._end()
@@ -92,7 +97,7 @@ class _Reader:
             else:
                 announces = line.rstrip().endswith("::")
                 self.literal = _indent(line) if announces else None
-                self.begun = self.begun if self.paragraph else _indent(line)
+                self.begun = self.begun if self.paragraph else _indent(line) + (note is not None)
                 self.paragraph.append(line.strip().removesuffix("::") + ":" * (announces and line.strip() != "::"))
                 self.at += 1
 
@@ -117,7 +122,7 @@ class _Reader:
         self._end()
         if adornment not in self.adornments:
             self.adornments.append(adornment)
-        self.writer.add(_plain(text), self.adornments.index(adornment) + 1)
+        self.writer.add(_plain(text, self.replacements), self.adornments.index(adornment) + 1)
 
     def _explicit(self, line: str) -> None:
         """Read a directive, or leave out a comment or a target, with its indented block."""
@@ -154,7 +159,7 @@ class _Reader:
             self.at += 1
 
     def _end(self) -> None:
-        self.writer.add(_plain("\n".join(self.paragraph)))
+        self.writer.add(_plain("\n".join(self.paragraph), self.replacements))
         self.paragraph = []
 
 
@@ -162,12 +167,17 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, replacements: Mapping[str, str]) -> str:
     """Return a text without inline markup; literals, which hold none, stay as they are."""
+
+    def replaced(found: re.Match[str]) -> str:
+        return replacements.get(" ".join(found[1].split()), found[1])
+
     parts = _LITERAL.split(text)  # every second part is a literal
     parts[::2] = [
         _ESCAPED.sub(lambda sign: _JOIN if sign[1] else _HIDDEN.get(sign[2], sign[2]), part) for part in parts[::2]
     ]
+    parts[::2] = [_SUBSTITUTION.sub(replaced, part) for part in parts[::2]]
     for pattern, replacement in _INLINE:
         parts[::2] = [pattern.sub(replacement, part) for part in parts[::2]]
     return "".join(parts).translate(_SHOWN)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 CORE = "docProps/core.xml"
 """Usual name of the part of DOCX and PPTX with title, author and language."""
 
+_DRAWINGS = ("diagramData", "chart", "chartEx")  # the last are charts since Office 2016, such as funnels
 _MOST_BYTES = 256 << 20  # unpacked, of all parts together
 _MOST_PARTS = 20_000
 _MAX_RATIO, _RATIO_FROM = 200, 16 << 20
@@ -218,11 +219,11 @@ def drawn_texts(container: Container, found: Sequence[Relation]) -> Iterator[str
 
     Of a chart, these are its titles, categories and names of series; its numbers are left out.
     """
-    for part in dict.fromkeys(relation.part for relation in found if relation.kind in ("diagramData", "chart")):
+    for part in dict.fromkeys(relation.part for relation in found if relation.kind in _DRAWINGS):
         lines: dict[str, None] = {}
-        for element in (e for root in container.beside(part) for e in walk(root, ("numRef", "numLit"))):
+        for element in (e for root in container.beside(part) for e in walk(root, ("numRef", "numLit", "numDim"))):
             if local(element) == "p":
                 lines[drawn_paragraph(element)] = None
-            elif local(element) == "v" and not (element.text or "").strip().replace(".", "", 1).isdigit():
+            elif local(element) in ("v", "pt") and not (element.text or "").strip().replace(".", "", 1).isdigit():
                 lines[(element.text or "").strip()] = None
         yield "\n".join(filter(None, lines))
