@@ -65,6 +65,24 @@ def check_at_least(name: str, value: object, least: int) -> None:
         raise InputError(f"{name} must be {least} or more", got=value)
 
 
+def plain_value(value: Any) -> Any:
+    """Return a number or an array of NumPy as Python's number or list; any other value as it is."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def whole_numbers(numbers: int | Iterable[int], name: str, least: int = 1) -> list[int]:
+    """Return whole numbers of `least` or more, each once and ascending, that are given as a list or alone.
+
+    Raises:
+        InputError: names the option.
+    """
+    given = plain_value(numbers)
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    for number in listed:
+        check_at_least(name, number, least)
+    return sorted(set(listed))
+
+
 def names_in(names: str | Iterable[str]) -> tuple[str, ...]:
     """Return names that are given as a list, or as a text with commas between them."""
     return tuple(map(str.strip, names.split(","))) if isinstance(names, str) else tuple(names)
@@ -85,8 +103,8 @@ def defaults_of(entry: Callable[..., object]) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in keyword_options(entry).items()}
 
 
-def check_options(entry: Callable[..., object], what: str, options: Mapping[str, object]) -> None:
-    """Refuse options that an entry does not declare, or whose values do not fit the annotation.
+def checked_options(entry: Callable[..., object], what: str, options: Mapping[str, object]) -> dict[str, Any]:
+    """Return options, NumPy's numbers and arrays as Python's, if an entry declares them and the values fit.
 
     Args:
         entry: a function or class; annotations may hold ranges of the package annotated_types (``Ge(1)``).
@@ -96,12 +114,13 @@ def check_options(entry: Callable[..., object], what: str, options: Mapping[str,
     Raises:
         InputError: an unknown option (suggests the nearest), or a value of a wrong type or out of range.
     """
-    declared = keyword_options(entry)
-    for name, value in options.items():
+    declared, plain = keyword_options(entry), {name: plain_value(value) for name, value in options.items()}
+    for name, value in plain.items():
         if name not in declared:
             fix = suggestion(name, declared) if declared else "leave it out"
             raise InputError(f"{what} has no option '{name}'", got=value, fix=fix)
         _check_value(declared[name].annotation, f"{name} of {what}", value)
+    return plain
 
 
 def _check_value(annotation: Any, what: str, value: object) -> None:

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import check_options, lookup
+from longrank.config import checked_options, lookup
 from longrank.errors import InputError
 from longrank.types import Run, ScoredDoc
 
@@ -106,8 +106,7 @@ def make_fusion(method: str, **options: object) -> Callable[..., Run]:
         InputError: an unknown method, or an option of another method.
     """
     function, given = lookup(FUSIONS, method, "fusion method"), {k: v for k, v in options.items() if v is not None}
-    check_options(function, f"fusion method '{method}'", given)
-    return partial(function, **given)
+    return partial(function, **checked_options(function, f"fusion method '{method}'", given))
 
 
 def minmax(scores: Scores) -> dict[str, float]:

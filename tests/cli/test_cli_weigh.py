@@ -93,6 +93,11 @@ def test_queries_without_judgments_are_ranked_by_the_setting_of_their_fold() -> 
     assert list(found.run) == list(first)
     assert [row.doc_id for row in found.run["q4"]] == [row.doc_id for row in found.run["q3"]]
     assert set(found.outcome.setting_of) == {"q1", "q2", "q3"}  # of these the value is
+    made = longrank.weigh(qrels, first, reranked, {"alpha": [0, 1]}, folds=3)
+    assert (list(made.run), made.notes["queries that no fold tests, not in the run of the weighing"]) == (
+        ["q1", "q2", "q3"],
+        1,
+    )
 
 
 def test_weights_of_another_set_are_frozen(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from longrank.aggregation.network import document
 from longrank.aggregation.pooling import avgp, firstp, kmaxp, maxp, sump
 from longrank.aggregation.sentence import weighted_mean
 from longrank.aggregation.weighted import birch
-from longrank.config import check_options, keyword_options, lookup
+from longrank.config import checked_options, keyword_options, lookup
 from longrank.errors import InputError
 from longrank.protocols import Aggregator
 
@@ -75,7 +75,7 @@ def make_aggregator(name: str, **options: Any) -> Aggregator:
     """
     entry = find_aggregation(name)
     options = {option: value for option, value in options.items() if value is not None}
-    check_options(entry.function, f"aggregator '{name}'", options)
+    options = checked_options(entry.function, f"aggregator '{name}'", options)
     for option, parameter in entry.options.items():
         if option not in options and parameter.default is parameter.empty:
             raise InputError(f"aggregator '{name}' needs {option}", fix=f"give {option}, e.g. {_shown(entry, option)}")

@@ -24,11 +24,11 @@ _IR_MEASURES_SHAPE = re.compile(r"(?P<base>\w+)(?:\((?P<params>.*)\))?(?:@(?P<at
 _TREC_SHAPE = re.compile(r"(?P<base>\w+?)[._](?P<values>[0-9.]+(?:,[0-9.]+)*)", re.ASCII)
 
 
-def parse_measure(name: str, level: int | None = None) -> Measure:
+def parse_measure(name: str | Measure, level: int | None = None) -> Measure:
     """Return the measure of a name.
 
     Args:
-        name: a name of ir_measures or trec_eval.
+        name: a name of ir_measures or trec_eval, or an object of ir_measures.
         level: lowest relevant grade, for binary measures without ``rel=``; default 1.
 
     Raises:
@@ -41,17 +41,19 @@ def parse_measure(name: str, level: int | None = None) -> Measure:
     return measures[0]
 
 
-def parse_measures(names: Iterable[str], level: int | None = None) -> list[Measure]:
+def parse_measures(names: Iterable[str | Measure], level: int | None = None) -> list[Measure]:
     """Return the measures of several names, groups and families expanded, each once, in order.
+
+    Objects of ir_measures stand for themselves.
 
     Raises:
         InputError: as `parse_measure`.
     """
     measures: dict[str, Measure] = {}
     for name in names:
-        if not isinstance(name, str):
+        if not isinstance(name, str) and not hasattr(name, "SUPPORTED_PARAMS"):
             raise InputError("a measure is a name, such as nDCG@10", got=name)
-        for measure in _expanded(name, level):
+        for measure in _expanded(name, level) if isinstance(name, str) else [checked(at_level(name, level))]:
             measures.setdefault(str(measure), measure)
     return list(measures.values())
 

@@ -77,10 +77,15 @@ def note_coverage(qrels: Qrels, system: System, notes: Notes, fate: str) -> None
         notes.say(f"{counts.unjudged} of {len(system.run)} queries of {system.place} have no judgments (ignored)")
 
 
+def runs_of(runs: Any) -> list[Any]:
+    """Return the runs of a list, an iterator or a mapping name -> run, or the only run, not yet read."""
+    return [run for _, run in _pairs(runs)]
+
+
 def _pairs(runs: Any) -> Iterator[tuple[str | None, Any]]:
     if isinstance(runs, Mapping) and not _is_run(runs):
         yield from ((str(name), run) for name, run in runs.items())
-    elif isinstance(runs, list | tuple):
+    elif isinstance(runs, list | tuple | Iterator):
         yield from ((None, run) for run in runs)
     else:
         yield None, runs

@@ -1,4 +1,7 @@
-"""Marks of footnotes in HTML (``Harbours<sup>1</sup>``), which separate words."""
+"""Marks of footnotes (``Harbours<sup>1</sup>``), which separate words.
+
+A raised number behind four letters or more is a mark in every format; behind fewer letters it is a power (m2).
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,26 @@ _MARK = regex.compile(
 )
 
 
+_LETTERS = 4
+WORD_END = rf"""[^\W\d_]{{{_LETTERS}}}[.,;:!?)\]"'”’»]{{0,2}}"""
+"""A pattern of the end of a word that a mark may follow, with punctuation."""
+_WORD_END = re.compile(rf"{WORD_END}\Z")
+_LONGEST_END = _LETTERS + 2
+_NUMBERS = r"\d{1,3}(?:\s?[,–-]\s?\d{1,3})*,?"  # 1; 3,4; 5-7
+_RAISED = re.compile(rf"<sup\b[^<>]*>\s*{_NUMBERS}\s*</sup", re.IGNORECASE)
+
+
+def is_mark(text: str, raised: str) -> bool:
+    """Tell whether a raised text is a mark of notes to the text before it."""
+    return re.fullmatch(_NUMBERS, raised) is not None and _WORD_END.search(text[-_LONGEST_END:]) is not None
+
+
 def separated_marks(markup: str) -> str:
     """Return a page with a blank before each mark of a footnote, and behind it if a letter follows.
 
-    A mark is a link to a place of a page (``href="#fn1"``) whose raised text is a number, a letter, a sign or a text in
-    brackets, or an element whose role, type or class names it so. Other raised texts (``m<sup>2</sup>``) stay.
+    A mark is a raised number behind four letters, a link to a place of a page (``href="#fn1"``) whose raised text is a
+    number, a letter, a sign or a text in brackets, or an element whose role, type or class names it so. Other raised
+    texts (``m<sup>2</sup>``) stay.
     """
     parts: list[str] = []
     position = 0
@@ -46,4 +64,11 @@ def separated_marks(markup: str) -> str:
         if mark := next(filter(None, marks), None):
             parts += [markup[position : mark.start()], " ", mark[0], " " * (mark["word"] is not None)]
             position = mark.end()
+        elif (
+            start >= position
+            and _WORD_END.search(markup[max(position, start - _LONGEST_END) : start])
+            and _RAISED.match(markup, start)
+        ):
+            parts += [markup[position:start], " "]
+            position = start
     return "".join([*parts, markup[position:]])

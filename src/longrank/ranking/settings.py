@@ -31,7 +31,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from longrank.aggregation import find_aggregation
 from longrank.aggregation.mixing import METHODS, Mix, check_weight, make_mix
-from longrank.config import Assignments, check_options, load_settings, lookup, override, shipped, validated
+from longrank.config import Assignments, checked_options, load_settings, lookup, override, shipped, validated
 from longrank.errors import InputError
 from longrank.scoring import PASSAGE_SCORERS, scorer_class
 
@@ -178,7 +178,7 @@ class Aggregate(_Section):
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        check_options(find_aggregation(self.name).function, f"aggregate.name={self.name}", self.options)
+        checked_options(find_aggregation(self.name).function, f"aggregate.name={self.name}", self.options)
         return self
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longrank.config import check_options, defaults_of, lookup, suggestion
+from longrank.config import checked_options, defaults_of, lookup, suggestion
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filters import Filter
@@ -179,7 +179,7 @@ def first_stage(preset: str | FirstStage, settings: Mapping[str, Any]) -> FirstS
     stage = preset if isinstance(preset, FirstStage) else _preset(preset)
     options = {name: values.pop(name) for name in vector_options(stage.kind) if name in values}
     if options:
-        check_options(VECTOR_STAGES[stage.kind], f"preset '{stage.kind}'", options)
+        options = checked_options(VECTOR_STAGES[stage.kind], f"preset '{stage.kind}'", options)
         stage = replace(stage, vectors={**stage.vectors, **options})
     if not stage.reads_words and values:
         name, known = next(iter(values)), vector_options(stage.kind)
@@ -208,9 +208,9 @@ def _words_of(stage: FirstStage, values: dict[str, Any]) -> FirstStage:
             known = (*SETTINGS, *similarity_options(similarity), *feedback_options(feedback))
             stage_name = f"similarity '{similarity}' with feedback '{feedback}'"
             raise InputError(f"{stage_name} has no such setting", got=name, fix=suggestion(name, known))
-    check_options(searcher, f"similarity '{similarity}'", parameters)
+    parameters = checked_options(searcher, f"similarity '{similarity}'", parameters)
     if model is not None:
-        check_options(model, f"feedback '{feedback}'", values)
+        values = checked_options(model, f"feedback '{feedback}'", values)
     return replace(
         stage,
         similarity=similarity,

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from longrank.config import check_options, lookup
+from longrank.config import checked_options, lookup
 from longrank.errors import InputError
 from longrank.networks.model_files import find_model
 from longrank.types import Notes
@@ -58,8 +58,7 @@ def make_scorer(
         IntegrityError: the model's files are damaged.
     """
     kind: Any = scorer_class(name)
-    options = options or {}
-    check_options(kind, f"the {name} scorer", options)
+    options = checked_options(kind, f"the {name} scorer", options or {})
     make: Callable[..., PassageScorer] = kind
     if not kind.needs_model:
         if model is not None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
 
-from longrank.config import check_options, keyword_options, lookup
+from longrank.config import checked_options, keyword_options, lookup
 from longrank.errors import InputError
 from longrank.protocols import Segmenter
 from longrank.text.fitted import FittedWindows
@@ -276,7 +276,7 @@ def make_segmenter(
     rule = lookup(RULES, options.pop("rule", preset.get("rule", "windows")), "passage rule")
     declared = keyword_options(rule)
     options = {option: value for option, value in preset.items() if option in declared} | options
-    check_options(rule, f"passage preset '{name}'", options)
+    options = checked_options(rule, f"passage preset '{name}'", options)
     from_code = {"tokenizer": tokenizer, "title": title}
     parameters = inspect.signature(rule).parameters
     return rule(**options, **{name: value for name, value in from_code.items() if name in parameters})

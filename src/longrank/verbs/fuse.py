@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.collections import read_qrels, read_run
 from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.evaluation.heldout import heldout_maps, mapfuse_folds
+from longrank.evaluation.systems import runs_of
 from longrank.formats.folds import open_folds
 from longrank.fusion import FUSIONS, make_fusion
 from longrank.types import Notes
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 @naming_files
 def fuse(
-    runs: Sequence[Any],
+    runs: Any,
     method: str = "rrf",
     *,
     k: float | None = None,
@@ -36,7 +38,8 @@ def fuse(
     """Fuse runs by ranks, by scores, or by ranks and mean average precision (MAP).
 
     Args:
-        runs: two or more: files, `Run` values, mappings query id -> doc id -> score, or tables.
+        runs: a list, or a mapping name -> run, of two or more: files, `Run` values, mappings query id -> doc id ->
+            score, or tables.
         method: ``"rrf"``: reciprocal ranks; ``"linear"``: weighted sum of scores; ``"mapfuse"``: MAP-weighted
             reciprocal ranks.
         k: rrf: k of 1 / (k + rank). Default: 60.
@@ -59,15 +62,16 @@ def fuse(
     """
     notes = Notes() if notes is None else notes
     lookup(FUSIONS, method, "fusion method")
-    sources = {"maps": maps, "heldout": heldout, "folds": folds, "qrels": qrels}
-    given = [name for name, source in sources.items() if source is not None]
+    options = {"maps": maps, "heldout": heldout, "folds": folds, "qrels": qrels}
+    given = [name for name, value in options.items() if value is not None]
     if method == "mapfuse":
         _check_sources(given)
     elif given:
         raise InputError(f"`{given[0]}` is an option of fusion method 'mapfuse'", got=method)
-    if isinstance(runs, str) or not isinstance(runs, Sequence):
+    sources = runs_of(runs)
+    if isinstance(runs, str | Path):
         raise InputError("fusion needs a list of two runs or more", got=type(runs).__name__)
-    loaded = [read_run(run, notes) for run in runs]
+    loaded = [read_run(run, notes) for run in sources]
     if heldout is not None:
         maps = _heldout_maps(heldout, loaded, notes)
     if folds is not None:

@@ -41,7 +41,8 @@ def naming(sources: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        places = [place for name in error.about for place in _places(sources.get(name))] if error.path is None else []
+        given = [place for name in error.about for place in _places(sources.get(name))] if error.path is None else []
+        places = list(dict.fromkeys(given))
         if not places:
             raise
         more = f" and {len(places) - _MOST} more" if len(places) > _MOST else ""

@@ -122,7 +122,10 @@ def weigh(
         else:
             way, table, outcome = _learn_on(learn_on, here, axes, depth=depth, progress=progress, notes=notes)
     about = {"protocol": way, **here.about()}
-    ranked = Run("longrank", chain.from_iterable(weighed_run(here, _setting_of(here, table, outcome, parts))))
+    settings = _setting_of(here, table, outcome, parts)
+    for query_id in (query_id for query_id in here.first_stage if query_id not in settings):
+        notes.add("queries that no fold tests, not in the run of the weighing", query_id)
+    ranked = Run("longrank", chain.from_iterable(weighed_run(here, settings)))
     if folder is not None:
         with working_in(Path(folder)):
             write_outcome(Path(folder), as_json(table, outcome, about), ranked.rankings(), made, folds, name=WEIGHTS)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from longrank.errors import InputError
@@ -11,6 +12,15 @@ KINDS: dict[str, type[int] | type[float]] = {"k1": float, "b": float, "fb_docs":
 def test_steps_are_counted_in_decimals() -> None:
     axes = parse_axes(["k1=0.6:1.2:0.1", "b=.5:.95:.1"], KINDS)
     assert axes == {"k1": (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2), "b": (0.5, 0.6, 0.7, 0.8, 0.9)}
+
+
+def test_values_in_memory_are_without_the_error_of_floats() -> None:
+    tenths = tuple(number / 10 for number in range(11))
+    for given in (np.linspace(0, 1, 11), np.arange(0, 1.01, 0.1), [0.1 * number for number in range(11)]):
+        assert parse_axes({"k1": given}, KINDS) == {"k1": tenths}
+    assert parse_axes({"fb_docs": np.arange(1, 4), "b": np.float32(0.5)}, KINDS) == {"fb_docs": (1, 2, 3), "b": (0.5,)}
+    with pytest.raises(InputError, match="at most 9 decimals"):
+        parse_axes({"k1": [1 / 3]}, KINDS)
 
 
 def test_values_are_sorted_and_kept_once() -> None:

@@ -133,6 +133,9 @@ def test_marks_of_footnotes_separate_words(read: Callable[[str], str]) -> None:
     for mark in NOTED:
         words = read(f"<p>Harbours{mark} traded{mark}, and{mark}<p><span>{mark}</span>See.").split()
         assert {"Harbours", "traded", "and", "See."} <= {word.rstrip(",") for word in words}, mark
+    assert read("<p>The harbours<sup>1</sup> were traded.<SUP>2,3</SUP> in meters<sub>2</sub>") == (
+        "The harbours 1 were traded. 2,3 in meters2"
+    )
     for mark in NO_NOTES:
         assert read(f"<p>m{mark} and").split()[0] in ("m2", "mth")
 

@@ -75,6 +75,7 @@ def field(code: str, result: str) -> str:
 
 
 RUBY = "<w:r><w:ruby><w:rubyPr/><w:rt>{}</w:rt><w:rubyBase>{}</w:rubyBase></w:ruby></w:r>"
+RAISED = '<w:vertAlign w:val="superscript"/>'
 LIST = (
     '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:ddList>{}<w:listEntry w:val="pear"/>'
     '<w:listEntry w:val="apple"/></w:ddList></w:ffData></w:fldChar></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
@@ -100,6 +101,8 @@ CODE = "<w:r><w:instrText>{}</w:instrText></w:r>"
             "東京(とうきょう)大学",
         ),
         (RUBY.format(run("hàn"), run("漢")), "漢(hàn)"),
+        (run("The harbours") + run("1,2", RAISED) + run(" of 5 km") + run("2", RAISED), "The harbours 1,2 of 5 km2"),
+        (run("traded.") + run("3", RAISED) + run("at the 19") + run("th", RAISED), "traded. 3at the 19th"),
     ],
 )
 def test_symbols_fields_and_readings_are_read_as_they_are_shown(runs: str, text: str, tmp_path: Path) -> None:
@@ -151,6 +154,16 @@ def test_formulas_have_their_bars_and_brackets(formula: str, text: str, tmp_path
     assert parsed(docx(tmp_path / "a.docx", body), "docx").text == f"is {text} now"
     slides = pptx(tmp_path / "a.pptx", [("", f"is </a:t></a:r>{math(formula)}<a:r><a:t> now")])
     assert parsed(slides, "pptx").text == f"is {text} now"
+
+
+def test_raised_numbers_of_slides_separate_words(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    raised = '</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>{}</a:t></a:r><a:r><a:rPr baseline="0"/><a:t>'
+    text = (
+        f"The harbours{raised.format(1)} of 5 km{raised.format(2)} and CO{raised.format(3).replace('30000', '-25000')}"
+    )
+    slides = pptx(tmp_path / "a.pptx", [("", text)])
+    assert parsed(slides, "pptx").text == "The harbours 1 of 5 km2 and CO3"
 
 
 def test_deeply_nested_formulas_take_linear_time(tmp_path: Path) -> None:

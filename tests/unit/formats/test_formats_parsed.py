@@ -218,6 +218,20 @@ def test_attachments_of_mail_are_counted(tmp_path: Path) -> None:
     assert document.notes == {"mail attachments that are not read": 1}
 
 
+@pytest.mark.parametrize(
+    ("kind", "body", "text"),
+    [
+        ("text/enriched", "Cats <bold>pur</bold>r.<x-tad-bigger>Now</x-tad-bigger>", "Cats purr. Now"),
+        ("text/markdown", "Cats *purr*.", "Cats *purr*."),
+        ("text/calendar", "BEGIN:VCALENDAR", ""),
+    ],
+)
+def test_bodies_of_mail_may_be_texts_of_other_kinds(kind: str, body: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_text(f"Subject: Cats\nContent-Type: {kind}\n\n{body}\n")
+    document = parsed(tmp_path / "a.eml", "eml")
+    assert (document.text, document.notes) == (text, {"mail attachments that are not read": int(not text)})
+
+
 FLOWED = "Cats are unbeliev \nable.\n\n> They \n> purr.\n>> Dogs \n> do not.\n From here\n-- \nAda"
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evidences import evidence, run
@@ -25,11 +26,15 @@ DOCUMENTS = [Document("d1", "", "the river and the boat"), Document("d2", "", "m
 def test_each_analysis_takes_values_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert analyze.deltas(QRELS, SECOND, FIRST, "RR").values.wins == 1
     assert analyze.judged(QRELS, [FIRST, SECOND], [1]).values == {"first": {1: 0.0}, "second": {1: 1.0}}
+    assert analyze.judged(QRELS, [FIRST, SECOND], cutoffs=1).values["second"] == {1: 1.0}
+    assert analyze.positions(EVIDENCE, top=np.int64(1)).values.keys() == {"all reranked", "first 1"}
     (pair,) = analyze.agreement({"x": FIRST, "y": SECOND}, k=1).values
     assert (pair.one, pair.other, pair.means["tau"], pair.means["overlap"]) == ("x", "y", -1, 0)
     assert analyze.positions(EVIDENCE, qrels=QRELS).values["relevant"].first == 0
     points = analyze.sentences(EVIDENCE, QRELS, [1, 2], first_stage=FIRST, measures="RR", aggregators=["max"]).values
     assert [(point.n, point.values["RR"]) for point in points] == [(1, 0.5), (2, 1.0), (None, 1.0)]
+    points = analyze.depth(EVIDENCE, FIRST, QRELS, 1, weights=np.array([1.0]), aggregators="birch").values
+    assert [point.n for point in points] == [0, 1]
     points = analyze.depth(EVIDENCE, FIRST, QRELS, [1, 2], measures=["RR"]).values
     assert [point.values["RR"] for point in points] == [0.5, 0.5, 1.0]
     counted = analyze.collection(DOCUMENTS, {"1": "river boat"}, QRELS, show_text=True)
@@ -55,6 +60,8 @@ def test_an_analysis_is_written_as_json(tmp_path: Path) -> None:
         (lambda: analyze.agreement([FIRST]), "agreement needs two runs or more"),
         (lambda: analyze.positions(7), "no evidence can be read from a int"),
         (lambda: analyze.depth(EVIDENCE, 7, QRELS), "no run can be read from a int"),
+        (lambda: analyze.judged(QRELS, FIRST, 0), "a cutoff must be 1 or more"),
+        (lambda: analyze.depth(EVIDENCE, FIRST, QRELS, "5"), "a depth must be an integer, 0 or more"),
         (lambda: analyze.deltas(7, FIRST, SECOND), "no judgments can be read from a int"),
     ],
 )

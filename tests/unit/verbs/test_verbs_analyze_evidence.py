@@ -102,7 +102,7 @@ def test_evidence_is_compared_with_the_index(folder: Path, tmp_path: Path) -> No
         ({"spans": {"q": [(0, 1)]}}, "is no mapping of gold spans"),
         ({"answers": ["x"]}, "no answers can be read from a list"),
         ({"answers": {"q": "x"}}, "'answers' is no list of texts"),
-        ({"answers": ANSWERS, "k": []}, "k must be 1 or more (got 0)"),
+        ({"answers": ANSWERS, "k": []}, "there is no k"),
         ({"answers": ANSWERS, "qrels": {"z": {"d1": 1}}}, "memory has no document that is relevant to its query"),
         ({"answers": ANSWERS, "qrels": None}, "there are no judgments of documents"),
     ],

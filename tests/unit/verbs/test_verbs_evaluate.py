@@ -38,6 +38,23 @@ def test_a_measure_of_one_run_is_its_figure_under_any_name() -> None:
     assert evaluate(QRELS, BM25, "RR")["RR"] == pytest.approx(1 / 3)
 
 
+def test_objects_of_ir_measures_and_iterators_are_taken() -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    named = evaluate(QRELS, [BM25, MAXP], ["nDCG@10", "AP(rel=2)"])
+    given = evaluate(QRELS, iter([BM25, MAXP]), [ir_measures.nDCG @ 10, ir_measures.AP(rel=2)])
+    assert given.rows == named.rows
+    assert evaluate(QRELS, MAXP, ir_measures.RR)["RR"] == 1.0
+    with pytest.raises(InputError, match="cutoff of nDCG must be between"):
+        evaluate(QRELS, MAXP, ir_measures.nDCG @ 0)
+
+
+def test_a_file_is_named_once_in_a_message(folder: Path) -> None:
+    Path("other.run").write_text("9 Q0 a 1 1 other\n")
+    Path("more.txt").write_text("9 0 a 1\n1 0 a 1\n")
+    with pytest.raises(InputError, match=r"^other\.run, bm25\.run: bm25 has no topic in common with other$"):
+        evaluate("more.txt", ["other.run", "bm25.run"], "AP", baseline="other.run", intersection=True)
+
+
 def test_a_measure_of_one_of_several_runs_is_asked_by_name() -> None:
     result = evaluate(QRELS, [BM25, MAXP], "RR")
     assert (result["bm25", "RR"], result["maxp", "RR"]) == (pytest.approx(1 / 3), 1.0)

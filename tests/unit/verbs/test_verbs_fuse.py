@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evidences import run, scores
@@ -28,6 +29,8 @@ def test_files_and_values_give_the_same_run(tmp_path: Path, capsys: pytest.Captu
 
 def test_each_method_takes_its_options() -> None:
     assert scores(fuse([A, B], "linear", weights=[2, 1]), "1") == {"r": 5.0, "x": 4.0}
+    assert scores(fuse({"a": A, "b": B}, "linear", weights=np.array([2, 1])), "1") == {"r": 5.0, "x": 4.0}
+    assert scores(fuse((run for run in (A, B)), k=np.int64(60)), "1") == scores(fuse([A, B]), "1")
     assert scores(fuse([A, B], k=1), "1") == {d: pytest.approx(1 / 2 + 1 / 3) for d in "rx"}
     assert scores(fuse([A, B], "mapfuse", maps=[0.5, 0.25]), "1") == {"r": 0.625, "x": 0.5}
 

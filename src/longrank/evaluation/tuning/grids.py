@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import product
-from math import prod
+from math import isclose, prod
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 from longrank.config import suggestion
@@ -16,6 +17,7 @@ from longrank.errors import InputError
 
 MAX_SETTINGS = 100_000
 _LARGEST, _DECIMALS = 10**12, 9  # limits of a value; beyond them float64 or int() fails
+_FLOAT_ERROR = 1e-12  # of a value, in sums and products of floats
 _SHAPE = "write NAME=FIRST:LAST:STEP or NAME=VALUE,VALUE,..., e.g. k1=0.6:1.2:0.1"
 
 Number: TypeAlias = int | float
@@ -88,8 +90,16 @@ def _texts(grid: Mapping[str, Any] | Iterable[str]) -> Iterable[str]:
             name: [value] if isinstance(value, str) or not isinstance(value, Iterable) else value
             for name, value in grid.items()
         }
-        return [f"{name}={','.join(map(str, values))}" for name, values in lists.items()]
+        return [f"{name}={','.join(map(_written, values))}" for name, values in lists.items()]
     return [grid] if isinstance(grid, str) else grid
+
+
+def _written(value: object) -> str:
+    """Return a value as text; a float without the error of its binary digits: 3 * 0.1 is 0.3."""
+    if not isinstance(value, Real) or isinstance(value, Integral):
+        return str(value)
+    rounded = round(float(value), _DECIMALS)
+    return str(rounded if isclose(rounded, value, rel_tol=_FLOAT_ERROR) else value)
 
 
 def _values(axis: str, text: str) -> list[Decimal]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from longrank.formats.formulas import laid_out
+from longrank.formats.note_marks import is_mark
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.symbol_fonts import symbol, symbols
 from longrank.formats.parsed.writer import TextWriter
@@ -137,6 +138,7 @@ class _Line:
         self._fields: list[bool] = []  # of each open field: whether its code has ended, and its result begun
         self._readings: list[str] = []  # of the last letters (ruby)
         self._font = ""
+        self._is_raised = False
 
     def add(self, text: str) -> None:
         """Add a text, unless it belongs to the code of a field."""
@@ -147,10 +149,14 @@ class _Line:
     def read(self, element: Element, name: str) -> None:
         """Add what an element itself shows, without the elements below it but those of `_WHOLE`."""
         if name == "r":
-            properties = (child for part in element if local(part) == "rPr" for child in part)
-            self._font = next((attribute(child, "ascii") for child in properties if local(child) == "rFonts"), "")
+            properties = {local(child): child for part in element if local(part) == "rPr" for child in part}
+            self._font = attribute(properties["rFonts"], "ascii") if "rFonts" in properties else ""
+            raised = properties.get("vertAlign")
+            self._is_raised = raised is not None and attribute(raised, "val") == "superscript"
         elif name == "t":
-            self.add(symbols(self._font, element.text or ""))
+            text = element.text or ""
+            before = "".join(self._parts[-2:]) if self._is_raised else ""
+            self.add(" " * (self._is_raised and is_mark(before, text)) + symbols(self._font, text))
         elif name == "sym":
             self.add(symbol(attribute(element, "font"), attribute(element, "char")))
         elif name == "fldChar":

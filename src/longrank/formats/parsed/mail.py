@@ -14,6 +14,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from quopri import decodestring
 
+from longrank.formats.markup import plain_text
 from longrank.formats.parsed import Parsed, Unreadable
 from longrank.formats.parsed.encodings import REPLACED, Decoded, codec_of, declared, decoded
 from longrank.formats.parsed.html_text import add_html
@@ -31,6 +32,8 @@ _NAME = re.compile(rb"[A-Za-z][A-Za-z0-9-]*:")
 _WORD = re.compile(r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([BbQq])\?([^?\s]*)\?=")  # RFC 2047
 _LINK = re.compile(r"https?://\S+")
 _STUB = 3  # an alternative with so many times the letters of the plain text is the message
+_TEXTS = ("plain", "html", "enriched", "richtext", "markdown", "x-markdown")
+_ENRICHED = frozenset({"bold", "italic", "fixed", "smaller", "bigger", "underline", "color", "fontfamily"})  # RFC 1896
 _VALUES = {"subject": "title", "from": "author", "to": "to", "date": "date"}
 
 
@@ -118,6 +121,8 @@ def _parsed(message: EmailMessage) -> Parsed:
     for part, content in zip(parts, contents, strict=True):
         if part.get_content_subtype() == "html":
             add_html(content.text, writer)
+        elif part.get_content_subtype() in ("enriched", "richtext"):
+            writer.add(plain_text(content.text, _ENRICHED))
         else:
             writer.add(content.text)
     expected = ("utf-8", *_charsets(message))
@@ -148,7 +153,8 @@ def _texts(part: EmailMessage) -> tuple[list[EmailMessage], int]:
         return [text for texts, _ in found for text in texts], sum(count for _, count in found)
     disposition = part.get_content_disposition()
     named = part.get_param("filename", header="content-disposition") is not None
-    if part.get_content_type() in ("text/plain", "text/html") and disposition != "attachment" and not named:
+    is_text = part.get_content_maintype() == "text" and part.get_content_subtype() in _TEXTS
+    if is_text and disposition != "attachment" and not named:
         return [part], 0
     return [], 1
 

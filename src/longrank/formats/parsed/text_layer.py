@@ -23,13 +23,14 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
+from longrank.formats.note_marks import WORD_END
 from longrank.formats.parsed.right_to_left import LETTERS, SAME_LEVEL, ordered, origin
 
 _BAR = 0.5  # the area of a hyphen, of the letter before it; that of Helvetica has 0.3 of a narrow l
 _ADJACENT, _BLANK = 0.05, 0.5  # of the height of a line: gaps in a word, and between words
 _DOUBTFUL = re.compile(" (?=[-\u2010\u2011](?:\r\n|\\Z))|\xad|\r\n")  # branches that begin with a letter are fast
 _FROM_RIGHT = re.compile(f"[{LETTERS}]+(?:\r\n[{LETTERS}]+)*")
-_NOTED = re.compile(r"""(?P<noted>[^\W\d_]{4}[.,;:!?)\]"'”’»]{0,2})(?P<mark>\d{1,3})(?!\w)""")
+_NOTED = re.compile(rf"(?P<noted>{WORD_END})(?P<mark>\d{{1,3}})(?!\w)")
 _RAISED, _SMALL = 0.1, 0.9  # of the height of the letter before
 
 _SAMPLE = 64  # characters of a page

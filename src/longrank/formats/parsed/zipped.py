@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from longrank.formats.formulas import laid_out
+from longrank.formats.note_marks import is_mark
 from longrank.formats.parsed import Parsed, Unreadable
 from longrank.formats.parsed.language_codes import language_fields
 from longrank.formats.parsed.writer import TextWriter
@@ -211,7 +212,17 @@ def drawn_paragraph(runs: Iterable[Element]) -> str:
             name = local(element)
             parts.append(element.text or "" if name == "t" else "\n" if name == "br" else "")
             stack.extend(reversed(laid_out(element)))
+            if name == "r" and _is_raised(element) and is_mark("".join(parts[-9:]), "".join(element.itertext())):
+                parts.append(" ")
     return "".join(parts).strip()
+
+
+def _is_raised(run: Element) -> bool:
+    return any(
+        attribute(part, "baseline") not in ("", "0") and attribute(part, "baseline")[0] != "-"
+        for part in run
+        if local(part) == "rPr"
+    )
 
 
 def drawn_texts(container: Container, found: Sequence[Relation]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from longrank.analysis import positions as places
 from longrank.analysis.render import points_text, positions_text
 from longrank.analysis.result import Analysis
 from longrank.collections import read_qrels, read_run
-from longrank.config import check_at_least
+from longrank.config import plain_value, whole_numbers
 from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.formats.evidence import check_complete, missing_in, open_evidence
@@ -31,7 +31,7 @@ def positions(
     *,
     qrels: Any = None,
     level: int | None = None,
-    top: Iterable[int] = (),
+    top: int | Iterable[int] = (),
     run: Any = None,
     notes: Notes | None = None,
 ) -> Analysis[dict[str, places.Positions]]:
@@ -41,16 +41,14 @@ def positions(
         evidence: an evidence file, or `Evidence` values.
         qrels: judgments; relevant documents are then a group of their own.
         level: lowest relevant grade of `qrels`. Default: 1.
-        top: numbers k; the first k documents of each query are then a group of their own.
+        top: a number k, or several; the first k documents of each query are then a group of their own.
         run: the ranking of `top`. Default: by the best passages.
         notes: counts remarks on the inputs; the result carries it.
 
     Raises:
         InputError: a number below 1, an option without effect, or a fault of an input.
     """
-    notes, top = Notes() if notes is None else notes, list(top)
-    for k in top:
-        check_at_least("k", k, 1)
+    notes, top = Notes() if notes is None else notes, whole_numbers(top, "k")
     if run is not None and not top:
         raise InputError("the run ranks the first k documents, and `k` is not given", fix="give `k`, or no run")
     if level is not None and qrels is None:
@@ -77,7 +75,7 @@ def positions(
 def sentences(
     evidence: Any,
     qrels: Any,
-    counts: Sequence[int] = sweeps.COUNTS,
+    counts: int | Iterable[int] = sweeps.COUNTS,
     *,
     rule: str = "first",
     first_stage: Any = None,
@@ -89,7 +87,7 @@ def sentences(
     Args:
         evidence: an evidence file of as many passages as there are, or `Evidence` values.
         qrels: judgments, as `longrank.evaluate` takes them.
-        counts: numbers of passages.
+        counts: a number of passages, or several.
         rule: passages that are kept: ``"first"``, ``"termf"`` (most words of the query) or ``"first+termf"``.
         first_stage: the run that was reranked. Its other documents follow below.
         notes: counts remarks on the inputs; the result carries it.
@@ -100,7 +98,7 @@ def sentences(
     """
     notes = Notes() if notes is None else notes
     opened, records = _open(evidence, qrels, first_stage, notes, **setup)
-    points = sweeps.by_passages(records, opened, sorted(set(counts)), rule=rule, notes=notes)
+    points = sweeps.by_passages(records, opened, whole_numbers(counts, "a count"), rule=rule, notes=notes)
     return _swept(points, "passages", {**places_of(evidence=evidence, qrels=qrels), "rule": rule}, notes)
 
 
@@ -109,7 +107,7 @@ def depth(
     evidence: Any,
     first_stage: Any,
     qrels: Any,
-    depths: Sequence[int] = sweeps.DEPTHS,
+    depths: int | Iterable[int] = sweeps.DEPTHS,
     *,
     notes: Notes | None = None,
     **setup: Any,
@@ -120,7 +118,7 @@ def depth(
         evidence: an evidence file of the largest depth, or `Evidence` values.
         first_stage: the run that was reranked.
         qrels: judgments, as `longrank.evaluate` takes them.
-        depths: numbers of documents.
+        depths: a number of documents, or several.
         notes: counts remarks on the inputs; the result carries it.
         **setup: `aggregators`: names, default ``["maxp"]``; `weights`: of birch; `measures`: default ``["nDCG@10"]``;
             `interpolate` and `normalize`: as `longrank.aggregate` takes them; `intersection`: as `longrank.evaluate`.
@@ -131,7 +129,7 @@ def depth(
     notes = Notes() if notes is None else notes
     opened, records = _open(evidence, qrels, first_stage, notes, **setup)
     assert opened.first_stage is not None
-    points = sweeps.by_depth(records, opened.first_stage, opened, sorted(set(depths)), notes=notes)
+    points = sweeps.by_depth(records, opened.first_stage, opened, whole_numbers(depths, "a depth", 0), notes=notes)
     record = places_of(evidence=evidence, first_stage=first_stage, qrels=qrels)
     return _swept(points, "depth", record, notes)
 
@@ -155,7 +153,7 @@ def _open(
         raise InputError("`normalize` has an effect on interpolation only", got=normalize, fix="give `interpolate`")
     weighted = [name for name in names if "weights" in find_aggregation(name).options]
     if weights is not None and not weighted:
-        raise InputError("`weights` is an option of the aggregator birch", got=list(weights))
+        raise InputError("`weights` is an option of the aggregator birch", got=plain_value(weights))
     setup = sweeps.Setup(
         {name: make_aggregator(name, weights=weights if name in weighted else None) for name in names},
         read_qrels(qrels, notes),

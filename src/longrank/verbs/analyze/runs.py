@@ -11,6 +11,7 @@ from longrank.analysis import plots
 from longrank.analysis.render import agreement_text, deltas_text, judged_text
 from longrank.analysis.result import Analysis
 from longrank.collections import read_qrels, read_run
+from longrank.config import whole_numbers
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, is_count, summarise
 from longrank.evaluation.names import parse_measure
@@ -66,7 +67,7 @@ def _short(source: Any, kind: str) -> str:
 
 @naming_files
 def judged(
-    qrels: Any, runs: Any, cutoffs: Iterable[int] = (10, 20), *, notes: Notes | None = None
+    qrels: Any, runs: Any, cutoffs: int | Iterable[int] = (10, 20), *, notes: Notes | None = None
 ) -> Analysis[dict[str, dict[int, float]]]:
     """Measure how much of each run's top has been judged: the mean over its judged queries.
 
@@ -75,7 +76,7 @@ def judged(
     Args:
         qrels: judgments, as `deltas` takes them.
         runs: a run, a list of runs, or a mapping name -> run.
-        cutoffs: numbers k; the first k documents of each query count, or all if there are fewer.
+        cutoffs: a number k, or several; the first k documents of each query count, or all if there are fewer.
         notes: counts remarks on the inputs; the result carries it.
 
     Raises:
@@ -83,7 +84,7 @@ def judged(
     """
     notes = Notes() if notes is None else notes
     judgments = read_qrels(qrels, notes)
-    measures = {k: f"Judged@{k}" for k in sorted(set(cutoffs))}
+    measures = {k: f"Judged@{k}" for k in whole_numbers(cutoffs, "a cutoff")}
     shares = {}
     for system in read_systems(runs, notes):
         values = evaluate(judgments, system.run, measures.values(), queries="intersection", origin=system.place)

@@ -12,7 +12,7 @@ from longrank.analysis.result import Analysis
 from longrank.analysis.shown_result import ShownResult, plot_shown, shown_result, shown_text
 from longrank.analysis.sources import open_source
 from longrank.collections import read_answers, read_gold_spans, read_qrels, read_queries
-from longrank.config import check_at_least
+from longrank.config import whole_numbers
 from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.index import Index
@@ -32,7 +32,7 @@ def evidence(
     spans: Any = None,
     answers: Any = None,
     by: str | None = None,
-    k: Iterable[int] = (1, 3, 5),
+    k: int | Iterable[int] = (1, 3, 5),
     level: int = 1,
     index: Any = None,
     seed: int = SEED,
@@ -54,7 +54,7 @@ def evidence(
         answers: a JSONL file of queries with a field ``answers``, or query id -> texts. Default: those of the
             collection.
         by: ``"answers"`` or ``"spans"``. Default: answers if there are any.
-        k: numbers of best passages.
+        k: a number of best passages, or several.
         level: lowest relevant grade, of documents and passages.
         index: index that evidence files must be of.
         seed: seed of the bootstrap.
@@ -65,9 +65,9 @@ def evidence(
             in common, or a fault of an input.
         IntegrityError: an evidence file or the index is damaged.
     """
-    notes, cutoffs = Notes() if notes is None else notes, sorted(set(k))
-    for number in cutoffs or (0,):
-        check_at_least("k", number, 1)
+    notes, cutoffs = Notes() if notes is None else notes, whole_numbers(k, "k")
+    if not cutoffs:
+        raise InputError("there is no k", fix="give a number of best passages, such as 1")
     if by is not None and by not in KINDS:
         raise InputError("unknown kind of gold", got=by, fix=f"one of {', '.join(KINDS)}")
     opened = open_source(gold, notes)
