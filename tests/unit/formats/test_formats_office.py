@@ -198,6 +198,14 @@ def test_a_note_of_an_opendocument_heading_follows_the_heading(tmp_path: Path) -
     assert (document.title, headings(document)) == ("River survey", [(1, "River survey")])
 
 
+def test_readings_of_an_opendocument_text_stand_behind_the_word_and_objects_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    ruby = "<text:ruby><text:ruby-base>東京</text:ruby-base><text:ruby-text>とうきょう</text:ruby-text></text:ruby>"
+    document = parsed(odt(tmp_path / "a.odt", f"<text:p>in {ruby}大学<text:object-ole/></text:p>"), "odt")
+    assert document.text == "in 東京(とうきょう)大学"
+    assert document.notes["charts and other objects of OpenDocument texts, left out"] == 1
+
+
 def test_a_paragraph_in_the_style_title_of_an_opendocument_text_is_its_title(tmp_path: Path) -> None:
     pytest.importorskip("defusedxml", reason="needs the extra files")
     style = (

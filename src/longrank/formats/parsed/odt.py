@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import Container, attribute, local, office_document, opened
+from longrank.formats.ruby import in_brackets
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 _SKIPPED = frozenset({"tracked-changes", "annotation", "forms", "note-citation", "bibliography-source", "script"})
-_LEFT_OUT = {"annotation": "comments", "object": "charts and other objects"}
+_LEFT_OUT = {"comments": ("annotation",), "charts and other objects": ("object", "object-ole")}
 _MOST_BLANKS = 1000
 
 
@@ -42,7 +43,8 @@ def read_odt(path: str) -> Iterator[Parsed]:
         for text in dict.fromkeys(_headers(styles)):  # those of first, left and right pages are often the same
             writer.add(text)
         names = [] if body is None else [local(element) for element in body.iter()]
-        left_out = {f"{kind} of OpenDocument texts, left out": names.count(name) for name, kind in _LEFT_OUT.items()}
+        counts = {kind: sum(map(names.count, elements)) for kind, elements in _LEFT_OUT.items()}
+        left_out = {f"{kind} of OpenDocument texts, left out": count for kind, count in counts.items()}
         yield office_document(container, writer, "meta.xml", left_out)
 
 
@@ -105,7 +107,10 @@ def _text(paragraph: Element, aside: list[Element] | None = None) -> str:
             parts += [] if parts[-1].endswith(("\n", "\t", " ")) else ["\n"]
         elif isinstance(item, str):
             parts.append(item)
-        elif (name := local(item)) not in _SKIPPED:
+        elif (name := local(item)) == "ruby":
+            halves = {local(half): "".join(half.itertext()) for half in item}
+            parts += [halves.get("ruby-base", ""), in_brackets([halves.get("ruby-text", "")])]
+        elif name not in _SKIPPED:
             parts += filter(None, [_blank(item, name), item.text])
             _push(stack, item, aside)
     return "".join(parts)
