@@ -7,7 +7,7 @@ MathML. Superscripts and subscripts follow their base at once, as in the text of
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 # --- OMML -----------------------------------------------------------------------------------------
 
-_LIMITS = ("limLow", "limUpp")
+_BETWEEN = {"m": "; ", "mr": " ", "eqArr": "\n", "func": " ", "limLow": " ", "limUpp": " "}
+"""Signs between the operands of an element: rows and cells of a matrix, equations, a function's name and argument."""
 _SIMPLE = re.compile(r"[\w.,]*")
 _MOST_LOOKED_AT = 50  # elements, to see whether an operand needs brackets: nested fractions take linear time
 
@@ -27,27 +28,24 @@ def laid_out(element: Element) -> list[Element | str]:
 
     Of elements that are not of formulas, these are the children alone.
     """
-    name, children = _local(element), list(element)
+    name, children = _local(element), [*element]
     if not element.tag.endswith(f"/math}}{name}"):
         return [*children]
-    operands: list[Sequence[Element | str]] = [[child] for child in children if not _local(child).endswith("Pr")]
+    operands = [child for child in children if not _local(child).endswith("Pr")]
     if name == "f":
-        bar = "" if _property(element, "type", "bar") == "noBar" else "/"
-        return _joined([_bracketed(child) for (child,) in operands], bar or " ")
+        return _joined(map(_bracketed, operands), " " if _property(element, "type", "bar") == "noBar" else "/")
     if name == "d":
         begin, end = _property(element, "begChr", "("), _property(element, "endChr", ")")
-        return [begin, *_joined(operands, _property(element, "sepChr", "|")), end]
+        return [begin, *_joined(([each] for each in operands), _property(element, "sepChr", "|")), end]
     if name == "rad":
-        return [*chain(*operands[:-1]), "√", *(part for (child,) in operands[-1:] for part in _bracketed(child))]
+        return [*operands[:-1], "√", *chain.from_iterable(map(_bracketed, operands[-1:]))]
     if name == "nary":
-        return [_property(element, "chr", "∫"), *chain(*operands[:-1]), " ", *chain(*operands[-1:])]
-    between = {"m": "; ", "mr": " ", "eqArr": "\n", "func": " ", **dict.fromkeys(_LIMITS, " ")}
-    return _joined(operands, between.get(name, ""))
+        return [_property(element, "chr", "∫"), *operands[:-1], " ", *operands[-1:]]
+    return _joined(([each] for each in operands), _BETWEEN.get(name, ""))
 
 
-def _local(element: Element | str) -> str:
-    tag = "" if isinstance(element, str) else element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+def _local(element: Element) -> str:
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def _property(element: Element, name: str, default: str) -> str:
@@ -57,19 +55,18 @@ def _property(element: Element, name: str, default: str) -> str:
     return default if found is None else next(iter(found.attrib.values()), "")
 
 
-def _bracketed(operand: Element | str) -> list[Element | str]:
-    if isinstance(operand, str):
-        return [operand]
+def _bracketed(operand: Element) -> list[Element | str]:
     below = list(islice(operand.iter(), _MOST_LOOKED_AT))
     text = "".join(part.text or "" for part in below if _local(part) == "t")
     simple = len(below) < _MOST_LOOKED_AT and _SIMPLE.fullmatch(text) and all(_local(part) != "f" for part in below)
     return [operand] if simple else ["(", operand, ")"]
 
 
-def _joined(operands: Sequence[Sequence[Element | str]], between: str) -> list[Element | str]:
-    return list(
-        chain.from_iterable([between, *operand] if number else operand for number, operand in enumerate(operands))
-    )
+def _joined(operands: Iterable[Sequence[Element | str]], between: str) -> list[Element | str]:
+    parts: list[Element | str] = []
+    for number, operand in enumerate(operands):
+        parts += [between, *operand] if number else operand
+    return parts
 
 
 # --- MathML ---------------------------------------------------------------------------------------
