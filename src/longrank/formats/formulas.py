@@ -31,7 +31,10 @@ def laid_out(element: Element) -> list[Element | str]:
     name, children = _local(element), [*element]
     if not element.tag.endswith(f"/math}}{name}"):
         return [*children]
-    operands = [child for child in children if not _local(child).endswith("Pr")]
+    return _formula(element, name, [child for child in children if not _local(child).endswith("Pr")])
+
+
+def _formula(element: Element, name: str, operands: Sequence[Element]) -> list[Element | str]:
     if name == "f":
         return _joined(map(_bracketed, operands), " " if _property(element, "type", "bar") == "noBar" else "/")
     if name == "d":
@@ -41,7 +44,9 @@ def laid_out(element: Element) -> list[Element | str]:
         return [*operands[:-1], "√", *chain.from_iterable(map(_bracketed, operands[-1:]))]
     if name == "nary":
         return [_property(element, "chr", "∫"), *operands[:-1], " ", *operands[-1:]]
-    return _joined(([each] for each in operands), _BETWEEN.get(name, ""))
+    if name not in _BETWEEN:
+        return _with_mixed_numbers(operands)
+    return _joined(([each] for each in operands), _BETWEEN[name])
 
 
 def _local(element: Element) -> str:
@@ -53,6 +58,19 @@ def _property(element: Element, name: str, default: str) -> str:
     properties = (child for part in element if _local(part).endswith("Pr") for child in part)
     found = next((child for child in properties if _local(child) == name), None)
     return default if found is None else next(iter(found.attrib.values()), "")
+
+
+def _with_mixed_numbers(operands: Sequence[Element]) -> list[Element | str]:
+    """Put a blank between a number and a fraction: 2 1/2."""
+    parts: list[Element | str] = []
+    for before, operand in zip([None, *operands], operands, strict=False):
+        text = (
+            "".join(before.itertext())
+            if before is not None and _local(before) == "r" and _local(operand) == "f"
+            else ""
+        )
+        parts += [" ", operand] if text[-1:].isdigit() else [operand]
+    return parts
 
 
 def _bracketed(operand: Element) -> list[Element | str]:
@@ -73,18 +91,21 @@ def _joined(operands: Iterable[Sequence[Element | str]], between: str) -> list[E
 
 _TAG = re.compile(r"<(/?)(?:[\w-]{1,20}:)?([a-zA-Z][\w-]*+)([^<>]*+)>")
 _NO_BAR = re.compile(r"""\blinethickness\s*=\s*["']?0""")
-_SHOWN = re.compile("<(?:[\\w-]{1,20}:)?m(?:frac|sqrt)", re.IGNORECASE)
+_SHOWN = re.compile("<(?:[\\w-]{1,20}:)?m(?:frac|sqrt|root)", re.IGNORECASE)
 _ROWS = frozenset({"mrow", "mstyle", "mpadded"})
+_BARS = {"mfrac": "/", "mroot": "^1/"}
+"""Element -> the sign between its two operands: the third root of x is x^1/3."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """An open element of a formula: its name, its bar if it is a fraction, its children so far, and its place."""
+    """An open element of a formula: its name, the sign between its two operands, its children so far, and its place."""
 
     name: str
     bar: str
     n_children: int
     place: int
+    last: str = ""  # name of its last child
 
 
 def with_bars(markup: str) -> str:
@@ -106,19 +127,21 @@ def with_bars(markup: str) -> str:
         if tag[1]:
             parts += [tag[0], _closed(name, opened, parts)]
         else:
-            parts += [_bar(opened), "", tag[0]]
+            parts += [_bar(name, opened), "", tag[0]]
             if not tag[3].endswith("/"):
-                bar = "" if name != "mfrac" else " " if _NO_BAR.search(tag[3]) else "/"
+                bar = " " if name == "mfrac" and _NO_BAR.search(tag[3]) else _BARS.get(name, "")
                 opened.append(_Open(name, bar, 0, len(parts) - 2))
     return "".join([*parts, markup[position:]])
 
 
-def _bar(opened: list[_Open]) -> str:
-    """Count a child of the innermost element; return the bar before it if it is the second of a fraction."""
+def _bar(name: str, opened: list[_Open]) -> str:
+    """Count a child of the innermost element; return the sign before it: a bar, or a blank within 2 1/2."""
     if not opened:
         return ""
-    opened[-1].n_children += 1
-    return opened[-1].bar if opened[-1].n_children == 2 else ""
+    around = opened[-1]
+    is_mixed = around.last == "mn" and name == "mfrac"
+    around.n_children, around.last = around.n_children + 1, name
+    return around.bar if around.bar and around.n_children == 2 else " " * (is_mixed and not around.bar)
 
 
 def _closed(name: str, opened: list[_Open], parts: list[str]) -> str:
@@ -127,7 +150,8 @@ def _closed(name: str, opened: list[_Open], parts: list[str]) -> str:
     if element.name != name:
         opened.clear()
         return ""
-    is_operand = name == "msqrt" or (name in _ROWS and bool(opened and opened[-1].bar))
-    brackets = is_operand and element.n_children > 1
+    around = opened[-1] if opened else None
+    is_operand = around is not None and name in _ROWS | _BARS.keys() and bool(around.bar or around.name == "msqrt")
+    brackets = (is_operand or name == "msqrt") and element.n_children > 1
     parts[element.place] = "√" * (name == "msqrt") + "(" * brackets
     return ")" * brackets

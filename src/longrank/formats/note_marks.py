@@ -37,8 +37,8 @@ _MARK = regex.compile(
 _LETTERS = 4
 WORD_END = rf"""[^\W\d_]{{{_LETTERS}}}[.,;:!?)\]"'”’»]{{0,2}}"""
 """A pattern of the end of a word that a mark may follow, with punctuation."""
-_WORD_END = re.compile(rf"{WORD_END}\Z")
-_LONGEST_END = _LETTERS + 2
+_WORD_END = re.compile(rf"{WORD_END}(?:</[a-zA-Z]{{1,10}}>){{0,3}}\Z")  # also of an element: <i>Harbours</i>
+_LONGEST_END = _LETTERS + 2 + 3 * len("</strong>")
 _NUMBERS = r"\d{1,3}(?:\s?[,–-]\s?\d{1,3})*,?"  # 1; 3,4; 5-7
 _RAISED = re.compile(rf"<sup\b[^<>]*>\s*{_NUMBERS}\s*</sup", re.IGNORECASE)
 

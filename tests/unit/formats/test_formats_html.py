@@ -133,9 +133,10 @@ def test_marks_of_footnotes_separate_words(read: Callable[[str], str]) -> None:
     for mark in NOTED:
         words = read(f"<p>Harbours{mark} traded{mark}, and{mark}<p><span>{mark}</span>See.").split()
         assert {"Harbours", "traded", "and", "See."} <= {word.rstrip(",") for word in words}, mark
-    assert read("<p>The harbours<sup>1</sup> were traded.<SUP>2,3</SUP> in meters<sub>2</sub>") == (
-        "The harbours 1 were traded. 2,3 in meters2"
+    raised = (
+        "<p>The harbours<sup>1</sup> were <b><i>traded.</i></b><SUP>2,3</SUP> <i>km</i><sup>2</sup> meters<sub>2</sub>"
     )
+    assert read(raised) == "The harbours 1 were traded. 2,3 km2 meters2"
     for mark in NO_NOTES:
         assert read(f"<p>m{mark} and").split()[0] in ("m2", "mth")
 
@@ -153,6 +154,10 @@ def test_marks_of_footnotes_separate_words(read: Callable[[str], str]) -> None:
         ("<msqrt><mi>x</mi></msqrt><msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>", "√x√(x+1)"),
         ("<semantics><mfrac><mi>a</mi><mi>b</mi></mfrac><annotation>\\frac ab</annotation></semantics>", "a/b"),
         ("<mfrac><mi>a</b><mi>b</mi></mfrac>", "ab"),  # not well formed
+        ("<msqrt><mrow><mi>b</mi><mo>-</mo><mi>c</mi></mrow></msqrt>", "√(b-c)"),
+        ("<mroot><mrow><mi>x</mi><mo>+</mo><mi>y</mi></mrow><mn>3</mn></mroot>", "(x+y)^1/3"),
+        ("<mfrac><mn>1</mn><mfrac><mi>a</mi><mi>b</mi></mfrac></mfrac>", "1/(a/b)"),
+        ("<mn>2</mn><mfrac><mn>1</mn><mn>2</mn></mfrac><mo>x</mo><mfrac><mn>1</mn><mn>2</mn></mfrac>", "2 1/2x1/2"),
     ],
 )
 def test_fractions_and_roots_of_formulas_have_their_signs(read: Callable[[str], str], formula: str, text: str) -> None:

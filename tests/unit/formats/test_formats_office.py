@@ -132,6 +132,7 @@ HALF = part("f", part("num", "<m:r><m:t>1</m:t></m:r>") + part("den", "<m:r><m:t
     ("formula", "text"),
     [
         (HALF, "1/2"),
+        ("<m:r><m:t>x2</m:t></m:r>" + HALF + A + HALF, "x2 1/2a1/2"),
         (part("f", part("num", SUM) + part("den", HALF)), "(a+b)/(1/2)"),
         (part("f", '<m:fPr><m:type m:val="noBar"/></m:fPr>' + part("num", A) + part("den", B)), "a b"),
         (part("d", part("e", A, B)), "(a|b)"),

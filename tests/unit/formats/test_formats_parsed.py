@@ -122,18 +122,47 @@ def test_markdown_is_read_without_its_markup() -> None:
     assert headings(document) == [(1, "Cats"), (2, "Food")]
 
 
+MARKDOWN_NOTES = """One.[^1] [Two](t)[^b] and piers<sup>7</sup>, km<sup>2</sup>.
+
+[^1]: Ibidem
+[^b]: https://a.org/%C3%A9 "A *title*"
+# Heading
+> [^3]: Braudel
+
+[^4]: See `c`
+  and more.
+- [^5]: Smith
+- next
+
+[^6]:
+```
+code
+
+more
+```
+[Three][three]
+
+[three]: https://b.org
+"""
+NOTES_OF_MARKDOWN = [
+    "One.^1 Two^b and piers 7, km2.",
+    "[^1]: Ibidem",
+    '[^b]: https://a.org/%C3%A9 "A *title*"',
+    "Heading",
+    "[^3]: Braudel",
+    "[^4]: See c and more.",
+    "[^5]: Smith\nnext",
+    "[^6]:",
+    "code",
+    "more",
+    "Three",
+]
+
+
 def test_footnotes_of_markdown_are_text_also_if_they_look_like_addresses() -> None:
-    text = "One.[^1] [Two](t)[^b].\n[^1]: Ibidem\n[^b]: https://a.org/x\nand *more*\n[two]: u\n\n> [^3]: See `c`.\n\n"
-    (document,) = read_markdown(f"{text}    [^4]: code\n\n[Three][three]\n\n[three]: https://b.org\n")
-    paragraphs = [
-        "One.[^1] Two[^b].",
-        "[^1]: Ibidem",
-        "[^b]: https://a.org/x and more",
-        "[^3]: See c.",
-        "[^4]: code",
-        "Three",
-    ]
-    assert document.text.split("\n\n") == paragraphs
+    (document,) = read_markdown(MARKDOWN_NOTES)
+    assert document.text.split("\n\n") == NOTES_OF_MARKDOWN
+    assert headings(document) == [(1, "Heading")]
 
 
 def test_formats_of_words_in_blocks_of_html_in_markdown_separate_nothing() -> None:

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from longrank.formats.markup import plain_text
+from longrank.formats.note_marks import is_mark
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.front_matter import split_front_matter
 from longrank.formats.parsed.html_text import INLINE
 from longrank.formats.parsed.writer import TextWriter
 
 if TYPE_CHECKING:
-    from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
 
 _TAG = re.compile(r"</?([A-Za-z][\w-]*)")
-_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:")
+_LINE_END = re.compile(r"\r\n?|\n")
 _BLANKS = {"softbreak": " ", "hardbreak": "\n"}
 
 
@@ -27,39 +27,18 @@ def read_markdown(text: str) -> Iterator[Parsed]:
 
     values, body, n_left_out = split_front_matter(text)
     writer = TextWriter()
-    reader = _Reader(writer)
-    parser = MarkdownIt("commonmark").enable("table")
-    parser.block.ruler.before("reference", "footnote", _footnote, {"alt": ["paragraph"]})
-    for token in parser.parse(body):
+    reader = _Reader(writer, _LINE_END.split(body))
+    for token in MarkdownIt("commonmark", {"inline_definitions": True}).enable("table").parse(body):
         reader.add(token)
     parsed = writer.parsed(values.pop("title", ""), values)
     parsed.notes = {"lists and nested values of front matter, left out": n_left_out}
     yield parsed
 
 
-def _footnote(state: StateBlock, line: int, end: int, silent: bool) -> bool:
-    """Parse a footnote as a paragraph: CommonMark takes ``[^1]: Ibidem`` for the address of a link, and hides it."""
-
-    def begin(number: int) -> int:
-        return int(state.bMarks[number] + state.tShift[number])
-
-    if state.is_code_block(line) or not _FOOTNOTE.match(state.src, begin(line)):
-        return False
-    if not silent:
-        state.line = line + 1
-        while state.line < end and not state.isEmpty(state.line) and state.src[begin(state.line)] != "[":
-            state.line += 1
-        state.push("paragraph_open", "p", 1)
-        inline = state.push("inline", "", 0)
-        inline.content = state.getLines(line, state.line, state.blkIndent, False).strip()
-        inline.children = []
-        state.push("paragraph_close", "p", -1)
-    return True
-
-
 class _Reader:
-    def __init__(self, writer: TextWriter) -> None:
+    def __init__(self, writer: TextWriter, lines: list[str]) -> None:
         self._writer = writer
+        self._lines = lines
         self._level = 0
         self._tight = False
         self._cells: list[str] | None = None
@@ -79,6 +58,10 @@ class _Reader:
             self._writer.add(token.content.strip("\n"))
         elif token.type == "html_block":
             self._writer.add(plain_text(token.content, INLINE))
+        elif token.type == "definition" and token.meta["label"].startswith("^") and token.map:
+            # CommonMark takes a footnote of one word for the address of a link: [^1]: Ibidem
+            first, *more = self._lines[slice(*token.map)]
+            self._writer.add(" ".join([first[first.find("[^") :].rstrip(), *(line.strip(" >") for line in more)]))
         elif token.type == "paragraph_open":
             self._tight = token.hidden
 
@@ -92,13 +75,20 @@ class _Reader:
 
 
 def _text(tokens: Sequence[Token]) -> str:
-    parts = []
-    for token in tokens:
+    parts: list[str] = []
+    for number, token in enumerate(tokens):
         if token.type in ("text", "code_inline"):
             parts.append(token.content)
         elif token.type == "image":
             parts.append(_text(token.children or ()))
-        elif token.type == "html_inline" and (tag := _TAG.match(token.content)) and tag[1].lower() not in INLINE:
-            parts.append(" ")
+        elif token.type == "html_inline" and (tag := _TAG.match(token.content)):
+            parts.append(" " * (tag[1].lower() not in INLINE or _is_mark(tokens, number, parts)))
         parts.append(_BLANKS.get(token.type, ""))
     return "".join(parts)
+
+
+def _is_mark(tokens: Sequence[Token], number: int, before: Sequence[str]) -> bool:
+    """Tell whether a ``<sup>`` raises a mark of notes: Harbours<sup>1</sup>."""
+    raised = tokens[number + 1] if number + 1 < len(tokens) else None
+    is_raising = tokens[number].content.lower().startswith("<sup")
+    return is_raising and raised is not None and is_mark("".join(before[-4:]), raised.content)
