@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _BETWEEN = {"m": "; ", "mr": " ", "eqArr": "\n", "func": " ", "limLow": " ", "limUpp": " "}
 """Signs between the operands of an element: rows and cells of a matrix, equations, a function's name and argument."""
-_SIMPLE = re.compile(r"[\w.,]*")
+_SIMPLE = re.compile(r"[^\W\d_]*|[\d.,]*")
 _MOST_LOOKED_AT = 50  # elements, to see whether an operand needs brackets: nested fractions take linear time
 
 
@@ -74,6 +74,9 @@ def _with_mixed_numbers(operands: Sequence[Element]) -> list[Element | str]:
 
 
 def _bracketed(operand: Element) -> list[Element | str]:
+    inside = [part for part in operand if not _local(part).endswith("Pr")]
+    if len(inside) == 1 and _local(inside[0]) == "d":
+        return [operand]
     below = list(islice(operand.iter(), _MOST_LOOKED_AT))
     text = "".join(part.text or "" for part in below if _local(part) == "t")
     simple = len(below) < _MOST_LOOKED_AT and _SIMPLE.fullmatch(text) and all(_local(part) != "f" for part in below)

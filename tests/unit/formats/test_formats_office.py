@@ -80,6 +80,7 @@ LIST = (
     '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:ddList>{}<w:listEntry w:val="pear"/>'
     '<w:listEntry w:val="apple"/></w:ddList></w:ffData></w:fldChar></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
 )
+BEGIN, END = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "end"))
 CODE = "<w:r><w:instrText>{}</w:instrText></w:r>"
 
 
@@ -95,6 +96,10 @@ CODE = "<w:r><w:instrText>{}</w:instrText></w:r>"
         (run("a") + '<w:r><w:fldChar w:fldCharType="end"/></w:r>' + run("b"), "ab"),
         (LIST.format('<w:result w:val="1"/>') + run("s"), "apples"),
         (LIST.format("") + run("s"), "pears"),
+        (LIST.format("").replace('"end"', '"separate"') + run("apple") + END + run("s"), "apples"),
+        (LIST.format("").replace('"end"', '"separate"') + END + run("s"), "pears"),
+        (run("a ") + field(CODE.format("IF "), run("yes")) + BEGIN + run(" tail"), "a yes tail"),
+        (run("harbou") + run("rs") + run(",") + run("4", RAISED), "harbours, 4"),
         (LIST.format('<w:result w:val="9"/>') + run("s"), "s"),
         (
             RUBY.format(run("とう"), run("東")) + RUBY.format(run("きょう"), run("京")) + run("大学"),
@@ -134,6 +139,8 @@ HALF = part("f", part("num", "<m:r><m:t>1</m:t></m:r>") + part("den", "<m:r><m:t
         (HALF, "1/2"),
         ("<m:r><m:t>x2</m:t></m:r>" + HALF + A + HALF, "x2 1/2a1/2"),
         (part("f", part("num", SUM) + part("den", HALF)), "(a+b)/(1/2)"),
+        (part("f", part("num", A) + part("den", "<m:r><m:t>2a</m:t></m:r>")), "a/(2a)"),
+        (part("f", part("num", part("d", part("e", SUM))) + part("den", B)), "(a+b)/b"),
         (part("f", '<m:fPr><m:type m:val="noBar"/></m:fPr>' + part("num", A) + part("den", B)), "a b"),
         (part("d", part("e", A, B)), "(a|b)"),
         (

@@ -250,7 +250,11 @@ def test_attachments_of_mail_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "body", "text"),
     [
-        ("text/enriched", "Cats <bold>pur</bold>r.<x-tad-bigger>Now</x-tad-bigger>", "Cats purr. Now"),
+        (
+            "text/enriched",
+            "Cats <color><param>red</param>pur</color>r.<x-tad-bigger>Now</x-tad-bigger>",
+            "Cats purr. Now",
+        ),
         ("text/markdown", "Cats *purr*.", "Cats *purr*."),
         ("text/calendar", "BEGIN:VCALENDAR", ""),
     ],
@@ -261,7 +265,7 @@ def test_bodies_of_mail_may_be_texts_of_other_kinds(kind: str, body: str, text: 
     assert (document.text, document.notes) == (text, {"mail attachments that are not read": int(not text)})
 
 
-FLOWED = "Cats are unbeliev \nable.\n\n> They \n> purr.\n>> Dogs \n> do not.\n From here\n-- \nAda"
+FLOWED = "Cats are unbeliev \nable. \n\n> They \n> purr.\n>> Dogs \n> do not.\n From here\n-- \nAda"
 
 
 @pytest.mark.parametrize(
@@ -407,12 +411,14 @@ def test_headers_of_tables_subtitles_and_names_with_underscores_are_text() -> No
 def test_replacements_and_documented_names_of_restructuredtext_are_text() -> None:
     text = """|Tool| 1, *|two words|* and |none|.
 
-.. |Tool| replace:: The *long*
+.. |Tool| replace:: The *long* ``a*b*c`` a\\_b
    ranker
 .. |two words| replace:: x
 
-.. autoclass:: pkg.Cats
-   :members:
+.. autoclass:: pkg.and_
+   :members: one,
+       two
+   :undoc-members:
 
    They purr.
 
@@ -422,7 +428,13 @@ def test_replacements_and_documented_names_of_restructuredtext_are_text() -> Non
 .. [#n] Second note.
 """
     (document,) = read_rst(text)
-    paragraphs = ["The long ranker 1, x and none.", "pkg.Cats", "They purr.", "First note,\ncontinued.", "Second note."]
+    paragraphs = [
+        "The long a*b*c a_b ranker 1, x and none.",
+        "pkg.and_",
+        "They purr.",
+        "First note,\ncontinued.",
+        "Second note.",
+    ]
     assert document.text.split("\n\n") == paragraphs
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from longrank.formats.formulas import laid_out
@@ -135,15 +136,18 @@ def _text(paragraph: Element) -> str:
 class _Line:
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._fields: list[bool] = []  # of each open field: whether its code has ended, and its result begun
+        self._fields: list[_Field] = []  # that are open
+        self._code: list[str] = []  # texts in codes of fields, shown if the paragraph ends within a code
         self._readings: list[str] = []  # of the last letters (ruby)
         self._font = ""
         self._is_raised = False
 
     def add(self, text: str) -> None:
         """Add a text, unless it belongs to the code of a field."""
-        if text and all(self._fields):
-            self._parts += [in_brackets(self._readings), text]
+        if text and not all(field.has_result for field in self._fields):
+            self._code.append(text)
+        elif text:
+            self._parts += [part for part in (in_brackets(self._readings), text) if part]
             self._readings = []
 
     def read(self, element: Element, name: str) -> None:
@@ -155,7 +159,7 @@ class _Line:
             self._is_raised = raised is not None and attribute(raised, "val") == "superscript"
         elif name == "t":
             text = element.text or ""
-            before = "".join(self._parts[-2:]) if self._is_raised else ""
+            before = "".join(self._parts[-8:]) if self._is_raised else ""
             self.add(" " * (self._is_raised and is_mark(before, text)) + symbols(self._font, text))
         elif name == "sym":
             self.add(symbol(attribute(element, "font"), attribute(element, "char")))
@@ -172,15 +176,26 @@ class _Line:
         """Follow the marks of fields, which may lie in each other's codes and results."""
         kind = attribute(mark, "fldCharType")
         if kind == "begin":
-            self.add(_chosen(mark))
-            self._fields.append(False)
+            self._fields.append(_Field(_chosen(mark)))
         elif kind == "separate" and self._fields:
-            self._fields[-1] = True
+            self._fields[-1].has_result, self._fields[-1].place = True, len(self._parts)
         elif kind == "end" and self._fields:
-            self._fields.pop()
+            field = self._fields.pop()
+            self.add(field.chosen if not field.has_result or field.place == len(self._parts) else "")
+        if all(field.has_result for field in self._fields):
+            self._code.clear()
 
     def text(self) -> str:
-        return "".join([*self._parts, in_brackets(self._readings)])
+        return "".join([*self._parts, in_brackets(self._readings), *self._code])
+
+
+@dataclass(slots=True)
+class _Field:
+    """An open field: the entry chosen from its list, whether its result has begun, and where in the line."""
+
+    chosen: str
+    has_result: bool = False
+    place: int = 0
 
 
 def _plain(element: Element, kind: str) -> str:

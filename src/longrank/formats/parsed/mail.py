@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from quopri import decodestring
 
-from longrank.formats.markup import plain_text
+from longrank.formats.markup import cut_out, plain_text
 from longrank.formats.parsed import Parsed, Unreadable
 from longrank.formats.parsed.encodings import REPLACED, Decoded, codec_of, declared, decoded
 from longrank.formats.parsed.html_text import add_html
@@ -34,6 +34,7 @@ _LINK = re.compile(r"https?://\S+")
 _STUB = 3  # an alternative with so many times the letters of the plain text is the message
 _TEXTS = ("plain", "html", "enriched", "richtext", "markdown", "x-markdown")
 _ENRICHED = frozenset({"bold", "italic", "fixed", "smaller", "bigger", "underline", "color", "fontfamily"})  # RFC 1896
+_PARAMETER = (re.compile("<param>", re.IGNORECASE), re.compile("</param>", re.IGNORECASE))
 _VALUES = {"subject": "title", "from": "author", "to": "to", "date": "date"}
 
 
@@ -122,7 +123,7 @@ def _parsed(message: EmailMessage) -> Parsed:
         if part.get_content_subtype() == "html":
             add_html(content.text, writer)
         elif part.get_content_subtype() in ("enriched", "richtext"):
-            writer.add(plain_text(content.text, _ENRICHED))
+            writer.add(plain_text(cut_out(content.text, *_PARAMETER), _ENRICHED))
         else:
             writer.add(content.text)
     expected = ("utf-8", *_charsets(message))
@@ -247,7 +248,7 @@ def _flowed(text: str, delete_blank: bool) -> str:
         depth = len(line) - len(unquoted)
         content = unquoted.removeprefix(" ")  # which protects a first blank, ">" or "From"
         is_signature = content == "-- "
-        if is_open and depth == depth_before and not is_signature:
+        if is_open and content and depth == depth_before and not is_signature:
             lines[-1] += content
         else:
             lines.append(">" * depth + " " * bool(depth) + content)

@@ -40,9 +40,9 @@ _LITERAL = re.compile(r"``(.+?)``")
 _JOIN = "\ufdef"  # an escaped blank or line end, which joins what it stands between; a noncharacter, as _HIDDEN
 _HIDDEN = {sign: chr(0xFDD0 + number) for number, sign in enumerate("*`|_<>\\")}
 """Signs of inline markup that mean themselves behind a backslash, as what they are hidden meanwhile."""
+_HIDING = str.maketrans(_HIDDEN)
 _SHOWN = {ord(hidden): sign for sign, hidden in _HIDDEN.items()} | {ord(_JOIN): ""}
 _ESCAPED = re.compile(r"\\(?:(\s)|(.))")
-_SUBSTITUTION = re.compile(r"(?<!\w)\|([^|\s][^|]*)\|_{0,2}")
 _INLINE = (
     (re.compile(r":[\w:+.-]+:`([^`<]+?)\s*<[^`>]*>`"), r"\1"),
     (re.compile(r":[\w:+.-]+:`[~!]?([^`]*)`"), r"\1"),
@@ -50,6 +50,7 @@ _INLINE = (
     (re.compile(r"`([^`]+)`(?:__?)?"), r"\1"),
     (re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*"), r"\1"),
     (re.compile(r"(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"), r"\1"),
+    (re.compile(r"(?<!\w)\|([^|\s][^|]*)\|_{0,2}"), None),  # the text that a directive gives this name
     (re.compile(rf"(?<!\w)((?!_)\w+?)__?(?=$|[\s.,;:!?){_JOIN}])"), r"\1"),  # a reference does not begin with _
 )
 
@@ -58,7 +59,10 @@ def read_rst(text: str) -> Iterator[Parsed]:
     """Yield the document of a reStructuredText file."""
     writer = TextWriter()
     text = text.expandtabs(8)
-    replacements = {" ".join(name.split()): " ".join(by.split()) for _, name, by in _REPLACEMENT.findall(text)}
+    replacements = {
+        " ".join(name.split()): _plain(" ".join(by.split()), {}).translate(_HIDING)
+        for _, name, by in _REPLACEMENT.findall(text)
+    }
     reader = _Reader(text.split("\n"), writer, replacements)
     reader.read()
     yield writer.parsed(reader.values.pop("title", ""), reader.values)
@@ -137,12 +141,20 @@ class _Reader:
             return
         self.begun = _indent(line) + 1
         if name not in _SETTINGS and directive[2]:
-            self.paragraph.append(directive[2].strip())
+            argument = directive[2].strip()
+            self.paragraph.append(argument.translate(_HIDING) if name.startswith("auto") else argument)
         while self.at < len(self.lines) and (option := _OPTION.match(self.lines[self.at])):
             if option[1] in _NO_OPTIONS and option[2]:
                 self.paragraph.append(option[2].strip())
             self.at += 1
+            while name.startswith("auto") and self._is_deeper(option[0]):
+                self.at += 1  # the option goes on: names of members
         self.literal = _indent(line) if name in _CODE else None
+
+    def _is_deeper(self, line: str) -> bool:
+        """Tell whether the next line is indented more than another line."""
+        following = self.lines[self.at] if self.at < len(self.lines) else ""
+        return bool(following.strip()) and _indent(following) > _indent(line)
 
     def _literal_block(self, indent: int) -> None:
         """Read lines of code, whose characters are no markup."""
@@ -177,7 +189,6 @@ def _plain(text: str, replacements: Mapping[str, str]) -> str:
     parts[::2] = [
         _ESCAPED.sub(lambda sign: _JOIN if sign[1] else _HIDDEN.get(sign[2], sign[2]), part) for part in parts[::2]
     ]
-    parts[::2] = [_SUBSTITUTION.sub(replaced, part) for part in parts[::2]]
     for pattern, replacement in _INLINE:
-        parts[::2] = [pattern.sub(replacement, part) for part in parts[::2]]
+        parts[::2] = [pattern.sub(replaced if replacement is None else replacement, part) for part in parts[::2]]
     return "".join(parts).translate(_SHOWN)
