@@ -285,6 +285,43 @@ def test_a_second_process_is_refused_and_a_dead_owner_frees_the_lock(tmp_path: P
             assert (tmp_path / "lock").read_text().startswith(f"pid {os.getpid()} on ")
 
 
+FORKED = """
+import os, sys
+from pathlib import Path
+from longrank.errors import InputError
+from longrank.storage.files import lock
+
+path = Path(sys.argv[1])
+
+def is_taken():
+    try:
+        with lock(path):
+            return False
+    except InputError:
+        return True
+
+waits, go_on = os.pipe()
+with lock(path):
+    if (worker := os.fork()) == 0:  # lives on
+        os.close(go_on)
+        os.read(waits, 1)
+        os._exit(0)
+    if (leaver := os.fork()) == 0:
+        sys.exit(0)  # leaves the block
+    os.waitpid(leaver, 0)
+    print("held:", is_taken())
+print("free:", not is_taken())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_neither_keeps_nor_frees_a_lock(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, tmp_path / "lock"], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split("\n") == ["held: True", "free: True", ""]
+
+
 def test_a_lock_that_its_owner_took_away_is_not_taken_for_the_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

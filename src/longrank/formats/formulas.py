@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _BETWEEN = {"m": "; ", "mr": " ", "eqArr": "\n", "func": " ", "limLow": " ", "limUpp": " "}
 """Signs between the operands of an element: rows and cells of a matrix, equations, a function's name and argument."""
 _SIMPLE = re.compile(r"[^\W\d_]*|[\d.,]*")
+_COMPOUND = frozenset({"f", "rad", "nary", "func", "d"})
 _MOST_LOOKED_AT = 50  # elements, to see whether an operand needs brackets: nested fractions take linear time
 
 
@@ -79,8 +80,8 @@ def _bracketed(operand: Element) -> list[Element | str]:
         return [operand]
     below = list(islice(operand.iter(), _MOST_LOOKED_AT))
     text = "".join(part.text or "" for part in below if _local(part) == "t")
-    simple = len(below) < _MOST_LOOKED_AT and _SIMPLE.fullmatch(text) and all(_local(part) != "f" for part in below)
-    return [operand] if simple else ["(", operand, ")"]
+    is_alone = len(below) < _MOST_LOOKED_AT and not any(_local(part) in _COMPOUND for part in below)
+    return [operand] if is_alone and _SIMPLE.fullmatch(text) else ["(", operand, ")"]
 
 
 def _joined(operands: Iterable[Sequence[Element | str]], between: str) -> list[Element | str]:
@@ -109,6 +110,7 @@ class _Open:
     n_children: int
     place: int
     last: str = ""  # name of its last child
+    holds_compound: bool = False  # a row of several parts, or a fraction
 
 
 def with_bars(markup: str) -> str:
@@ -153,8 +155,10 @@ def _closed(name: str, opened: list[_Open], parts: list[str]) -> str:
     if element.name != name:
         opened.clear()
         return ""
-    around = opened[-1] if opened else None
-    is_operand = around is not None and name in _ROWS | _BARS.keys() and bool(around.bar or around.name == "msqrt")
-    brackets = (is_operand or name == "msqrt") and element.n_children > 1
+    is_compound = element.n_children > 1 or element.holds_compound
+    brackets = is_compound and name == "msqrt"
+    if opened and name in _ROWS | _BARS.keys():
+        opened[-1].holds_compound |= is_compound
+        brackets = is_compound and bool(opened[-1].bar)
     parts[element.place] = "√" * (name == "msqrt") + "(" * brackets
     return ")" * brackets

@@ -6,6 +6,7 @@ A raised number behind four letters or more is a mark in every format; behind fe
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import regex
 
@@ -40,7 +41,7 @@ WORD_END = rf"""[^\W\d_]{{{_LETTERS}}}[.,;:!?)\]"'”’»]{{0,2}}"""
 _WORD_END = re.compile(rf"{WORD_END}(?:</[a-zA-Z]{{1,10}}>){{0,3}}\Z")  # also of an element: <i>Harbours</i>
 _LONGEST_END = _LETTERS + 2 + 3 * len("</strong>")
 _NUMBERS = r"\d{1,3}(?:\s?[,–-]\s?\d{1,3})*,?"  # 1; 3,4; 5-7
-_RAISED = re.compile(rf"<sup\b[^<>]*>\s*{_NUMBERS}\s*</sup", re.IGNORECASE)
+_RAISED = re.compile(rf"<sup\b[^<>]*>\s*(?:<[a-z][^<>]*>){{0,2}}{_NUMBERS}\s*(?:</[a-z]+>){{0,2}}</sup", re.IGNORECASE)
 
 
 def is_mark(text: str, raised: str) -> bool:
@@ -66,7 +67,7 @@ def separated_marks(markup: str) -> str:
             position = mark.end()
         elif (
             start >= position
-            and _WORD_END.search(markup[max(position, start - _LONGEST_END) : start])
+            and _WORD_END.search(unescape(markup[max(position, start - _LONGEST_END) : start]))
             and _RAISED.match(markup, start)
         ):
             parts += [markup[position:start], " "]

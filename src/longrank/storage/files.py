@@ -217,7 +217,25 @@ def lock(path: Path) -> Iterator[None]:
         stream.truncate(0)
         with suppress(OSError):  # a full disk: the lock holds without a name, and the output tells of the disk
             os.write(stream.fileno(), f"pid {os.getpid()} on {socket.gethostname()}\n".encode())
+        with unlocked_behind(stream.fileno()):
+            yield
+
+
+@contextmanager
+def unlocked_behind(descriptor: int) -> Iterator[None]:
+    """Unlock a descriptor behind the block: without that, a process that was forked in the block would hold the lock.
+
+    A forked process that leaves the block unlocks nothing: it would do so for its parent.
+    """
+    import fcntl
+
+    owner = os.getpid()
+    try:
         yield
+    finally:
+        if os.getpid() == owner:
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 @contextmanager

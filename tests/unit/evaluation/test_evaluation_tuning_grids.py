@@ -18,7 +18,7 @@ def test_values_in_memory_are_without_the_error_of_floats() -> None:
     tenths = tuple(number / 10 for number in range(11))
     for given in (np.linspace(0, 1, 11), np.arange(0, 1.01, 0.1), [0.1 * number for number in range(11)]):
         assert parse_axes({"k1": given}, KINDS) == {"k1": tenths}
-    assert parse_axes({"fb_docs": np.arange(1, 4), "b": np.float32(0.5)}, KINDS) == {"fb_docs": (1, 2, 3), "b": (0.5,)}
+    assert parse_axes({"fb_docs": np.arange(1, 4), "b": np.array(0.5)}, KINDS) == {"fb_docs": (1, 2, 3), "b": (0.5,)}
     with pytest.raises(InputError, match="at most 9 decimals"):
         parse_axes({"k1": [1 / 3]}, KINDS)
 

@@ -137,6 +137,7 @@ def test_marks_of_footnotes_separate_words(read: Callable[[str], str]) -> None:
         "<p>The harbours<sup>1</sup> were <b><i>traded.</i></b><SUP>2,3</SUP> <i>km</i><sup>2</sup> meters<sub>2</sub>"
     )
     assert read(raised) == "The harbours 1 were traded. 2,3 km2 meters2"
+    assert read("<p>&sigma;<sup>2</sup> Caf&eacute;<sup><b>3</b></sup>") == "σ2 Café 3"
     for mark in NO_NOTES:
         assert read(f"<p>m{mark} and").split()[0] in ("m2", "mth")
 
@@ -155,6 +156,8 @@ def test_marks_of_footnotes_separate_words(read: Callable[[str], str]) -> None:
         ("<semantics><mfrac><mi>a</mi><mi>b</mi></mfrac><annotation>\\frac ab</annotation></semantics>", "a/b"),
         ("<mfrac><mi>a</b><mi>b</mi></mfrac>", "ab"),  # not well formed
         ("<msqrt><mrow><mi>b</mi><mo>-</mo><mi>c</mi></mrow></msqrt>", "√(b-c)"),
+        ("<mfrac><mrow><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow></mrow><mn>2</mn></mfrac>", "(a+b)/2"),
+        ("<msqrt><mfrac><mn>1</mn><mn>2</mn></mfrac></msqrt>", "√(1/2)"),
         ("<mroot><mrow><mi>x</mi><mo>+</mo><mi>y</mi></mrow><mn>3</mn></mroot>", "(x+y)^1/3"),
         ("<mfrac><mn>1</mn><mfrac><mi>a</mi><mi>b</mi></mfrac></mfrac>", "1/(a/b)"),
         ("<mn>2</mn><mfrac><mn>1</mn><mn>2</mn></mfrac><mo>x</mo><mfrac><mn>1</mn><mn>2</mn></mfrac>", "2 1/2x1/2"),

@@ -150,6 +150,7 @@ HALF = part("f", part("num", "<m:r><m:t>1</m:t></m:r>") + part("den", "<m:r><m:t
             "[a,b",
         ),
         (part("func", part("fName", "<m:r><m:t>log</m:t></m:r>") + part("e", A)), "log a"),
+        (part("f", part("num", A) + part("den", part("rad", "<m:deg/>" + part("e", B)))), "a/(√b)"),
         (part("rad", "<m:radPr/><m:deg/>" + part("e", SUM)), "√(a+b)"),
         (part("nary", '<m:naryPr><m:chr m:val="∑"/></m:naryPr>' + part("sub", A) + part("e", B)), "∑a b"),
         (part("m", part("mr", part("e", A, B), part("e", B, A))), "a b; b a"),

@@ -12,7 +12,7 @@ from math import isclose, prod
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
-from longrank.config import suggestion
+from longrank.config import plain_value, suggestion
 from longrank.errors import InputError
 
 MAX_SETTINGS = 100_000
@@ -86,9 +86,10 @@ def shown_value(value: Number) -> str:
 
 def _texts(grid: Mapping[str, Any] | Iterable[str]) -> Iterable[str]:
     if isinstance(grid, Mapping):
+        plain = {name: plain_value(value) for name, value in grid.items()}
         lists = {
             name: [value] if isinstance(value, str) or not isinstance(value, Iterable) else value
-            for name, value in grid.items()
+            for name, value in plain.items()
         }
         return [f"{name}={','.join(map(_written, values))}" for name, values in lists.items()]
     return [grid] if isinstance(grid, str) else grid

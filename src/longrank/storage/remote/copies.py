@@ -13,7 +13,7 @@ from pathlib import Path
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.small_files import RECORD, read_small
 from longrank.storage.cache import cache_folder
-from longrank.storage.files import atomic_write
+from longrank.storage.files import atomic_write, unlocked_behind
 from longrank.storage.folders import sync_tree
 from longrank.storage.manifests import sha256_of
 from longrank.storage.remote.addresses import address_of
@@ -171,7 +171,8 @@ def locked(shelf: Path) -> Iterator[None]:
     with (shelf / ".lock").open("a") as stream:
         with suppress(OSError):
             fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+        with unlocked_behind(stream.fileno()):
+            yield
 
 
 def record(contents: Contents, shelf: Path) -> None:
