@@ -51,9 +51,18 @@ def test_scores_in_another_order_than_the_documents_are_counted(scores: tuple[fl
     ]
 
 
+def test_documents_may_lack_the_text_once_one_has_had_it() -> None:
+    settings, seen = StoreSettings(text="body"), set[str]()
+    with pytest.raises(InputError, match=r"no document has this field \(got 'body'\).*documents have title"):
+        records_of_hits([Hit(1, {"title": "t"})], settings, None, PLACE, seen)
+    for payload, text in (({"body": "words"}, "words"), ({"title": "t"}, "")):
+        ((record, _),) = records_of_hits([Hit(1, payload)], settings, None, PLACE, seen)
+        assert record.values["text"] == text
+
+
 def test_parts_of_a_text_are_lines_and_another_value_is_refused_by_its_field_and_document() -> None:
     settings, hits = StoreSettings(text="page.body"), [Hit(7, {"page": {"body": ["First part.", None, "Second."]}})]
-    ((record, _),) = records_of_hits(hits, settings, None, PLACE)
+    ((record, _),) = records_of_hits(hits, settings, None, PLACE, set())
     assert record.values["text"] == "First part.\nSecond."
     with pytest.raises(InputError, match=r"^table pages: the field page\.body of document 8 is no text \(got 12\)"):
-        records_of_hits([Hit(8, {"page": {"body": 12}})], settings, None, PLACE)
+        records_of_hits([Hit(8, {"page": {"body": 12}})], settings, None, PLACE, set())

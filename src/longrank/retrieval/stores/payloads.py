@@ -24,7 +24,7 @@ class Hit(NamedTuple):
 
 
 def records_of_hits(
-    hits: Iterable[Hit], settings: StoreSettings, id_field: str | None, path: Path
+    hits: Iterable[Hit], settings: StoreSettings, id_field: str | None, path: Path, seen: set[str]
 ) -> list[tuple[Record, float | None]]:
     """Return hits as records with their scores; a text that is missing is empty.
 
@@ -33,12 +33,15 @@ def records_of_hits(
         settings: names of the fields; ``a.b`` is the field b of the object a.
         id_field: field of the ids; None: the hit's own key.
         path: file of the settings, for messages.
+        seen: takes the field of the text once a hit has had it: then documents may lack it.
 
     Raises:
-        InputError: no usable id, or no hit has the field of the text, not even without a value.
+        InputError: no usable id, or no hit so far has had the field of the text, not even without a value.
     """
     hits = list(hits)
-    if hits and all(value_at(hit.payload, settings.text, _ABSENT) is _ABSENT for hit in hits):
+    if any(value_at(hit.payload, settings.text, _ABSENT) is not _ABSENT for hit in hits):
+        seen.add(settings.text)
+    if hits and settings.text not in seen:
         fix = f'name the field of the text: text = "..."; documents have {", ".join(sorted(hits[0].payload)) or "none"}'
         raise InputError("no document has this field", path=path, got=settings.text, fix=fix)
     return [(_record(hit, number, settings, id_field, path), hit.score) for number, hit in enumerate(hits, 1)]

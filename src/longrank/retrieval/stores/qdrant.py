@@ -73,6 +73,7 @@ class Qdrant:
         self._path, self._lock = path, threading.Lock()
         self._settings = settings_of(QdrantSettings, settings, path)
         self._encoder = QueryEncoder(self._settings.encoder)
+        self._seen: set[str] = set()
         self._make, self._key = qdrant_client.QdrantClient, secret_in(path, self._settings.key_file)
 
     def search(self, query: Query, k: int, notes: Notes) -> list[Found]:
@@ -83,7 +84,7 @@ class Qdrant:
             options: dict[str, Any] = {"using": settings.vector, "limit": k, "with_payload": True}
             points = client.query_points(settings.collection, query=vector, **options).points
         hits = [Hit(point.id, point.payload or {}, sign * point.score) for point in points]
-        return scored(records_of_hits(hits, settings, settings.id, self._path), self._place, notes)
+        return scored(records_of_hits(hits, settings, settings.id, self._path, self._seen), self._place, notes)
 
     def documents(self, doc_ids: Sequence[str], notes: Notes) -> list[Document]:
         """Return the documents with these ids. Raises as `Store.documents`."""
@@ -92,7 +93,7 @@ class Qdrant:
             for start in range(0, len(doc_ids), _BY_IDS):
                 points = self._points(client, doc_ids[start : start + _BY_IDS])
                 hits += [Hit(point.id, point.payload or {}) for point in points]
-        records = records_of_hits(hits, self._settings, self._settings.id, self._path)
+        records = records_of_hits(hits, self._settings, self._settings.id, self._path, self._seen)
         return documents_of((record for record, _ in records), self._place, notes)
 
     def _points(self, client: Any, doc_ids: Sequence[str]) -> list[Any]:

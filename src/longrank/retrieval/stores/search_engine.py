@@ -104,6 +104,7 @@ class SearchEngine(ABC):
             raise InputError("no such file", path=self.ca_certs)
         encoder = self.settings.encoder
         self._encoder = None if encoder is None else QueryEncoder(encoder)
+        self._seen: set[str] = set()
 
     def search(self, query: Query, k: int, notes: Notes) -> list[Found]:
         """Return at most `k` documents; a query answered in part is counted. Raises as `Store.search`."""
@@ -129,7 +130,7 @@ class SearchEngine(ABC):
         return Path(f"{self.name} index {self.settings.index}")
 
     def _records(self, hits: list[Hit]) -> Any:
-        return records_of_hits(hits, self.settings, self.settings.id, self.path)
+        return records_of_hits(hits, self.settings, self.settings.id, self.path, self._seen)
 
     def _answer(self, body: dict[str, Any], query_id: str, notes: Notes) -> list[Hit]:
         with self._refusals():
