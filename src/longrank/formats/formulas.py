@@ -29,10 +29,10 @@ def laid_out(element: Element) -> list[Element | str]:
 
     Of elements that are not of formulas, these are the children alone.
     """
-    name, children = _local(element), [*element]
+    name = _local(element)
     if not element.tag.endswith(f"/math}}{name}"):
-        return [*children]
-    return _formula(element, name, [child for child in children if not _local(child).endswith("Pr")])
+        return [*element]
+    return _formula(element, name, [child for child in element if not _local(child).endswith("Pr")])
 
 
 def _formula(element: Element, name: str, operands: Sequence[Element]) -> list[Element | str]:

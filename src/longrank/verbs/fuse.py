@@ -62,16 +62,15 @@ def fuse(
     """
     notes = Notes() if notes is None else notes
     lookup(FUSIONS, method, "fusion method")
-    options = {"maps": maps, "heldout": heldout, "folds": folds, "qrels": qrels}
-    given = [name for name, value in options.items() if value is not None]
+    sources = {"maps": maps, "heldout": heldout, "folds": folds, "qrels": qrels}
+    given = [name for name, source in sources.items() if source is not None]
     if method == "mapfuse":
         _check_sources(given)
     elif given:
         raise InputError(f"`{given[0]}` is an option of fusion method 'mapfuse'", got=method)
-    sources = runs_of(runs)
     if isinstance(runs, str | Path):
         raise InputError("fusion needs a list of two runs or more", got=type(runs).__name__)
-    loaded = [read_run(run, notes) for run in sources]
+    loaded = [read_run(run, notes) for run in runs_of(runs)]
     if heldout is not None:
         maps = _heldout_maps(heldout, loaded, notes)
     if folds is not None:

@@ -123,8 +123,8 @@ def weigh(
             way, table, outcome = _learn_on(learn_on, here, axes, depth=depth, progress=progress, notes=notes)
     about = {"protocol": way, **here.about()}
     settings = _setting_of(here, table, outcome, parts)
-    for query_id in (query_id for query_id in here.first_stage if query_id not in settings):
-        notes.add("queries that no fold tests, not in the run of the weighing", query_id)
+    for query_id in here.first_stage:
+        notes.add("queries that no fold tests, not in the run of the weighing", query_id, int(query_id not in settings))
     ranked = Run("longrank", chain.from_iterable(weighed_run(here, settings)))
     if folder is not None:
         with working_in(Path(folder)):
