@@ -75,6 +75,7 @@ def field(code: str, result: str) -> str:
 
 
 RUBY = "<w:r><w:ruby><w:rubyPr/><w:rt>{}</w:rt><w:rubyBase>{}</w:rubyBase></w:ruby></w:r>"
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 RAISED = '<w:vertAlign w:val="superscript"/>'
 LIST = (
     '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:ddList>{}<w:listEntry w:val="pear"/>'
@@ -113,6 +114,18 @@ CODE = "<w:r><w:instrText>{}</w:instrText></w:r>"
 def test_symbols_fields_and_readings_are_read_as_they_are_shown(runs: str, text: str, tmp_path: Path) -> None:
     pytest.importorskip("defusedxml", reason="needs the extra files")
     assert parsed(docx(tmp_path / "a.docx", f"<w:p>{runs}</w:p>"), "docx").text == text
+
+
+def test_numbers_raised_by_a_style_or_a_position_separate_words_in_word_files(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    styles = f'<w:styles {W}><w:style w:type="character" w:styleId="Note"><w:rPr>{RAISED}</w:rPr></w:style></w:styles>'
+    styled, higher, lower = '<w:rStyle w:val="Note"/>', '<w:position w:val="6"/>', '<w:position w:val="-6"/>'
+    level = '<w:vertAlign w:val="baseline"/>'
+    runs = [("1", styled), (" of the harbours", ""), ("2", higher), (" of Delft", ""), ("3", lower)]
+    runs += [(" and Gouda", ""), ("4", styled + level), (" and Paris", ""), ("5", '<w:position w:val="0"/>')]
+    body = f"<w:p>{run('The houses')}{''.join(run(*each) for each in runs)}</w:p>"
+    path = docx(tmp_path / "a.docx", body, **{"word/styles.xml": styles})
+    assert parsed(path, "docx").text == "The houses 1 of the harbours 2 of Delft3 and Gouda4 and Paris5"
 
 
 def test_each_code_of_the_font_symbol_has_a_sign_of_its_own() -> None:
@@ -213,6 +226,22 @@ def test_readings_of_an_opendocument_text_stand_behind_the_word_and_objects_are_
     document = parsed(odt(tmp_path / "a.odt", f"<text:p>in {ruby}大学<text:object-ole/></text:p>"), "odt")
     assert document.text == "in 東京(とうきょう)大学"
     assert document.notes["charts and other objects of OpenDocument texts, left out"] == 1
+
+
+def test_raised_numbers_of_an_opendocument_text_separate_words(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    positions = {"Super": "super 58%", "Higher": "33% 58%", "Sub": "sub 58%", "Lower": "-33% 58%", "Level": "0% 100%"}
+    style = '<style:style xmlns:style="s" style:family="text" style:name="{}"{}</style:style>'.format
+    styles = "".join(
+        style(name, f'><style:text-properties style:text-position="{position}"/>')
+        for name, position in positions.items()
+    )
+    styles += style("T1", ' style:parent-style-name="Super">')
+    names = ("Super", "Higher", "Sub", "Lower", "Level", "T1", "Unknown")
+    body = "".join(f'<text:p>harbours<text:span text:style-name="{n}">1</text:span></text:p>' for n in names)
+    body += '<text:p>5 km<text:span text:style-name="Super">2</text:span></text:p>'
+    document = parsed(odt(tmp_path / "a.odt", f"<a>{styles}</a>{body}"), "odt")
+    assert document.text.split("\n\n") == ["harbours 1"] * 2 + ["harbours1"] * 3 + ["harbours 1", "harbours1", "5 km2"]
 
 
 def test_a_paragraph_in_the_style_title_of_an_opendocument_text_is_its_title(tmp_path: Path) -> None:

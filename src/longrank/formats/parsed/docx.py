@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ _TWINS = frozenset({"del", "moveFrom", "Fallback"})  # deleted or moved text, an
 _SKIPPED = _TWINS | {"instrText", "pPr", "rPr"}  # field codes and properties
 _WHOLE = ("fldChar", "ruby")  # read with all that is in them
 _HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
+_HEIGHTS = ("vertAlign", "position")  # position is in half points, below 0 under the line
 _NOTES = ("footnotes", "endnotes")
 _OUTLINE = {**{str(level): level + 1 for level in range(9)}, "9": 0}  # 9 is text
 _MOST_BASES = 20  # a style that is based on itself is damaged
@@ -52,17 +53,18 @@ def read_docx(path: str) -> Iterator[Parsed]:
         whole = relations(container, "")
         body = related(whole, "officeDocument", _BODY)
         others = relations(container, body)
-        levels = _levels(container, related(others, "styles", _STYLES))
+        styles = related(others, "styles", _STYLES)
+        levels, raised = _levels(container, styles), _raising_styles(container, styles)
         notes = (related(others, kind, f"word/{kind}.xml") for kind in _NOTES)
         for name in (body, *(name for name in notes if name in container)):
             for paragraph in _paragraphs(container.xml(name)):
                 level = _level(paragraph)
-                writer.add(_text(paragraph), levels.get(_style(paragraph), 0) if level is None else level)
+                writer.add(_text(paragraph, raised), levels.get(_style(paragraph), 0) if level is None else level)
         aside: dict[str, int] = {}  # headers of first, even and odd pages are often the same
         for part in dict.fromkeys(relation.part for kind in _ASIDE for relation in others if relation.kind == kind):
             for root in container.beside(part):
                 for paragraph in _paragraphs(root):
-                    aside.setdefault(_text(paragraph), _level(paragraph) or 0)
+                    aside.setdefault(_text(paragraph, raised), _level(paragraph) or 0)
         for text, level in aside.items():
             writer.add(text, level)
         for text in drawn_texts(container, others):
@@ -101,6 +103,22 @@ def _levels(container: Container, styles: str) -> dict[str, int]:
     return levels
 
 
+def _raising_styles(container: Container, styles: str) -> set[str]:
+    """Return the character styles that raise letters."""
+    found = container.xml(styles) if styles in container else ()
+    return {attribute(style, "styleId") for style in found if _raises(_run_properties(style))}
+
+
+def _run_properties(element: Element) -> dict[str, Element]:
+    return {local(child): child for part in element if local(part) == "rPr" for child in part}
+
+
+def _raises(properties: Mapping[str, Element]) -> bool | None:
+    """Tell whether properties of a run raise its letters; None if they say nothing of it."""
+    align, position = (attribute(properties[name], "val") if name in properties else "" for name in _HEIGHTS)
+    return align == "superscript" or (position[:1].isdigit() and position != "0") if align or position else None
+
+
 def _level(element: Element) -> int | None:
     """Return the outline level of a paragraph or a style, from 1 to 9; 0 if it is explicitly text; None if unsaid."""
     properties = (child for part in element if local(part) == "pPr" for child in part)
@@ -119,9 +137,12 @@ def _style(paragraph: Element) -> str:
     return next((attribute(element, "val") for element in properties if local(element) == "pStyle"), "")
 
 
-def _text(paragraph: Element) -> str:
-    """Return the text of a paragraph as Word shows it: of fields the results, of formulas a line."""
-    line = _Line()
+def _text(paragraph: Element, raised: Collection[str]) -> str:
+    """Return the text of a paragraph as Word shows it: of fields the results, of formulas a line.
+
+    `raised` are the character styles that raise letters.
+    """
+    line = _Line(raised)
     stack: list[Element | str] = list(reversed(paragraph))
     while stack:
         element = stack.pop()
@@ -134,7 +155,8 @@ def _text(paragraph: Element) -> str:
 
 
 class _Line:
-    def __init__(self) -> None:
+    def __init__(self, raised: Collection[str]) -> None:
+        self._raised = raised
         self._parts: list[str] = []
         self._fields: list[_Field] = []  # that are open
         self._code: list[str] = []  # texts in codes of fields, shown if the paragraph ends within a code
@@ -153,10 +175,11 @@ class _Line:
     def read(self, element: Element, name: str) -> None:
         """Add what an element itself shows, without the elements below it but those of `_WHOLE`."""
         if name == "r":
-            properties = {local(child): child for part in element if local(part) == "rPr" for child in part}
+            properties = _run_properties(element)
             self._font = attribute(properties["rFonts"], "ascii") if "rFonts" in properties else ""
-            raised = properties.get("vertAlign")
-            self._is_raised = raised is not None and attribute(raised, "val") == "superscript"
+            style = attribute(properties["rStyle"], "val") if "rStyle" in properties else ""
+            raises = _raises(properties)
+            self._is_raised = style in self._raised if raises is None else raises
         elif name == "t":
             text = element.text or ""
             before = "".join(self._parts[-8:]) if self._is_raised else ""

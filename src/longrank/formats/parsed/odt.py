@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from longrank.formats.note_marks import is_mark
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import Container, attribute, local, office_document, opened
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _SKIPPED = frozenset({"tracked-changes", "annotation", "forms", "note-citation", "bibliography-source", "script"})
 _LEFT_OUT = {"comments": ("annotation",), "charts and other objects": ("object", "object-ole")}
 _MOST_BLANKS = 1000
+_RAISED = ("super", *"123456789")
 
 
 def read_odt(path: str) -> Iterator[Parsed]:
@@ -32,15 +34,18 @@ def read_odt(path: str) -> Iterator[Parsed]:
         writer = TextWriter()
         content = container.xml("content.xml")
         styles = container.beside("styles.xml") if "styles.xml" in container else []
-        titles = _title_styles([*styles, content])
+        roots = [*styles, content]
+        titles = _derived(_styles(roots, "paragraph"), ["Title"])  # its name is in English in every language
+        letters = _styles(roots, "text")
+        raised = _derived(letters, (name for name, style in letters.items() if _raises(style)))
         body = next((e for e in content.iter() if local(e) == "body"), None)
         for level, paragraph in _paragraphs(body):
             level = level or int(attribute(paragraph, "style-name") in titles)  # noqa: PLW2901
             aside: list[Element] = []
-            writer.add(_text(paragraph, aside if level else None), level)
+            writer.add(_text(paragraph, raised, aside if level else None), level)
             for block in aside:
-                writer.add(_text(block))
-        for text in dict.fromkeys(_headers(styles)):  # those of first, left and right pages are often the same
+                writer.add(_text(block, raised))
+        for text in dict.fromkeys(_headers(styles, raised)):  # those of first, left and right pages are often the same
             writer.add(text)
         names = [] if body is None else [local(element) for element in body.iter()]
         counts = {kind: sum(map(names.count, elements)) for kind, elements in _LEFT_OUT.items()}
@@ -66,37 +71,44 @@ def _paragraphs(body: Element | None) -> Iterator[tuple[int, Element]]:
             stack.extend(reversed(element))
 
 
-def _title_styles(roots: Sequence[Element]) -> set[str]:
-    """Return the style ``Title`` and those that derive from it; its name is in English in every language."""
-    bases = {
-        attribute(style, "name"): attribute(style, "parent-style-name")
-        for root in roots
-        for style in root.iter()
-        if local(style) == "style" and attribute(style, "family") == "paragraph"
-    }
+def _derived(styles: Mapping[str, Element], names: Iterable[str]) -> set[str]:
+    """Return names of styles, and of those that derive from them."""
     derived: dict[str, list[str]] = {}
-    for name, base in bases.items():
-        derived.setdefault(base, []).append(name)
-    titles, found = {"Title"}, ["Title"]
+    for name, style in styles.items():
+        derived.setdefault(attribute(style, "parent-style-name"), []).append(name)
+    known = set(names)
+    found = [*known]
     while found:
-        new = set(derived.get(found.pop(), [])) - titles
-        titles |= new
+        new = set(derived.get(found.pop(), [])) - known
+        known |= new
         found += new
-    return titles
+    return known
 
 
-def _headers(styles: Sequence[Element]) -> Iterator[str]:
+def _raises(style: Element) -> bool:
+    """Tell whether a style raises letters: ``super 58%``, or ``33% 58%``, a third of their height."""
+    return any(attribute(part, "text-position").startswith(_RAISED) for part in style)
+
+
+def _styles(roots: Sequence[Element], family: str) -> dict[str, Element]:
+    """Return the styles of a family by their names; a later root replaces those of an earlier."""
+    elements = (element for root in roots for element in root.iter() if local(element) == "style")
+    return {attribute(style, "name"): style for style in elements if attribute(style, "family") == family}
+
+
+def _headers(styles: Sequence[Element], raised: Collection[str]) -> Iterator[str]:
     """Yield the paragraphs of the headers and footers of pages."""
     for root in styles:
         for element in root.iter():
             if local(element).startswith(("header", "footer")) and not local(element).endswith("-style"):
-                yield from (_text(paragraph) for _, paragraph in _paragraphs(element))
+                yield from (_text(paragraph, raised) for _, paragraph in _paragraphs(element))
 
 
-def _text(paragraph: Element, aside: list[Element] | None = None) -> str:
+def _text(paragraph: Element, raised: Collection[str], aside: list[Element] | None = None) -> str:
     """Return the text of a paragraph: `text` before the children, `tail` after each of them.
 
-    Texts by themselves inside it are lines; if there is a list `aside`, they are put there.
+    Texts by themselves inside it are lines; if there is a list `aside`, they are put there. `raised` are the styles
+    that raise letters.
     """
     parts: list[str] = [paragraph.text or ""]
     stack: list[Element | str | None] = []  # None: a line end, if the text before has none
@@ -111,7 +123,8 @@ def _text(paragraph: Element, aside: list[Element] | None = None) -> str:
             halves = {local(half): "".join(half.itertext()) for half in item}
             parts += [halves.get("ruby-base", ""), in_brackets([halves.get("ruby-text", "")])]
         elif name not in _SKIPPED:
-            parts += filter(None, [_blank(item, name), item.text])
+            mark = attribute(item, "style-name") in raised and is_mark("".join(parts[-8:]), item.text or "")
+            parts += filter(None, [" " if mark else _blank(item, name), item.text])
             _push(stack, item, aside)
     return "".join(parts)
 
