@@ -7,7 +7,7 @@ from html import escape
 
 import regex
 
-from longrank.formats.formulas import with_bars
+from longrank.formats.mathml import with_bars
 from longrank.formats.note_marks import separated_marks
 from longrank.formats.ruby import with_readings_behind
 
@@ -22,8 +22,13 @@ def prepared(markup: str) -> str:
     """
     if any(mark in markup for mark in STARTS + END):
         markup = re.sub(f"[{STARTS}{END}]", "", markup)
-    renamed: str = _TAG.sub(_renamed, _without_drawings(with_readings_behind(with_bars(separated_marks(markup)))))
+    renamed: str = _TAG.sub(_renamed, _without_drawings(with_signs(markup)))
     return renamed
+
+
+def with_signs(markup: str) -> str:
+    """Return a page with bars of fractions, blanks before marks of notes, and readings (ruby) behind their words."""
+    return with_readings_behind(with_bars(separated_marks(markup)))
 
 
 _BLOCKS = {

@@ -7,16 +7,16 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from longrank.formats.formulas import laid_out
 from longrank.formats.note_marks import is_mark
 from longrank.formats.parsed import Parsed
+from longrank.formats.parsed.drawings import drawn_texts
+from longrank.formats.parsed.omml import laid_out
 from longrank.formats.parsed.symbol_fonts import symbol, symbols
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import (
     CORE,
     Container,
     attribute,
-    drawn_texts,
     local,
     office_document,
     opened,

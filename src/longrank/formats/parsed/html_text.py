@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from longrank.formats.formulas import with_bars
-from longrank.formats.note_marks import separated_marks
+from longrank.formats.html_tags import with_signs
 from longrank.formats.parsed.writer import TextWriter
-from longrank.formats.ruby import with_readings_behind
 
 _CODE = frozenset({"script", "style", "annotation", "annotation-xml"})
 _ASIDE = frozenset({"template", "nav", "svg"})
@@ -54,7 +52,7 @@ def add_html(markup: str, writer: TextWriter) -> str:
         The page's title, empty if it has none.
     """
     reader = _Reader(writer)
-    reader.feed(with_readings_behind(with_bars(separated_marks(markup))))
+    reader.feed(with_signs(markup))
     reader.close()
     reader.finish()
     return " ".join(reader.title.split())

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from longrank.formats.parsed import Parsed
+from longrank.formats.parsed.drawings import drawn_paragraph, drawn_texts
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import (
     CORE,
     attribute,
-    drawn_paragraph,
-    drawn_texts,
     local,
     office_document,
     opened,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from longrank.formats.formulas import laid_out
-from longrank.formats.note_marks import is_mark
 from longrank.formats.parsed import Parsed, Unreadable
 from longrank.formats.parsed.language_codes import language_fields
 from longrank.formats.parsed.writer import TextWriter
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 CORE = "docProps/core.xml"
 """Usual name of the part of DOCX and PPTX with title, author and language."""
 
-_DRAWINGS = ("diagramData", "chart", "chartEx")  # the last are charts since Office 2016, such as funnels
 _MOST_BYTES = 256 << 20  # unpacked, of all parts together
 _MOST_PARTS = 20_000
 _MAX_RATIO, _RATIO_FROM = 200, 16 << 20
@@ -197,44 +194,3 @@ def office_document(container: Container, writer: TextWriter, name: str, left_ou
     damaged = "parts of Office files (comments, headers, charts) that are damaged, left out"
     parsed.notes = {**left_out, damaged: container.n_unread}
     return parsed
-
-
-def drawn_paragraph(runs: Iterable[Element]) -> str:
-    """Return the text of a paragraph of DrawingML, or of some of its runs, in lines."""
-    parts: list[str] = []
-    stack: list[Element | str] = [*runs]
-    stack.reverse()
-    while stack:
-        element = stack.pop()
-        if isinstance(element, str):
-            parts.append(element)
-        else:
-            name = local(element)
-            parts.append(element.text or "" if name == "t" else "\n" if name == "br" else "")
-            stack.extend(reversed(laid_out(element)))
-            if name == "r" and _is_raised(element) and is_mark("".join(parts[-9:]), "".join(element.itertext())):
-                parts.append(" ")
-    return "".join(parts).strip()
-
-
-def _is_raised(run: Element) -> bool:
-    return any(
-        attribute(part, "baseline") not in ("", "0") and attribute(part, "baseline")[0] != "-"
-        for part in run
-        if local(part) == "rPr"
-    )
-
-
-def drawn_texts(container: Container, found: Sequence[Relation]) -> Iterator[str]:
-    """Yield the texts of diagrams (SmartArt) and charts among relations, a line for each text of a drawing.
-
-    Of a chart, these are its titles, categories and names of series; its numbers are left out.
-    """
-    for part in dict.fromkeys(relation.part for relation in found if relation.kind in _DRAWINGS):
-        lines: dict[str, None] = {}
-        for element in (e for root in container.beside(part) for e in walk(root, ("numRef", "numLit", "numDim"))):
-            if local(element) == "p":
-                lines[drawn_paragraph(element)] = None
-            elif local(element) in ("v", "pt") and not (element.text or "").strip().replace(".", "", 1).isdigit():
-                lines[(element.text or "").strip()] = None
-        yield "\n".join(filter(None, lines))
