@@ -18,8 +18,8 @@ from typing import Any
 
 import typer
 
-from longrank.config import defaults_of
 from longrank.formats.parsed import PARSERS
+from longrank.registries import defaults_of
 from longrank.retrieval import similarity_options
 from longrank.scoring import scorer_class
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from longrank.config import lookup
 from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import write_folds
+from longrank.registries import lookup
 from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe_files import load_recipe

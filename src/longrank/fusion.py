@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import checked_options, lookup
 from longrank.errors import InputError
+from longrank.registries import checked_options, lookup
 from longrank.types import Run, ScoredDoc
 
 Scores: TypeAlias = Mapping[str, float]

@@ -11,10 +11,10 @@ import pytest
 
 from fakes import documents, index_of
 from late_models import save_colbert
-from longrank.config import defaults_of
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.protocols import PassageScorer, ScoringTask
+from longrank.registries import defaults_of
 from longrank.scoring import PASSAGE_SCORERS, make_scorer, scorer_class
 from longrank.scoring.score_cache import ScoreCache
 from longrank.types import Notes, Passage, Query

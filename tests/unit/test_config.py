@@ -6,8 +6,9 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from longrank.config import load_settings, lookup, override, read_toml, suggestion, validated
+from longrank.config import load_settings, override, read_toml, validated
 from longrank.errors import InputError
+from longrank.registries import lookup, suggestion
 
 
 class Windows(BaseModel):

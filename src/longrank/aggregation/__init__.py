@@ -12,9 +12,9 @@ from longrank.aggregation.network import document
 from longrank.aggregation.pooling import avgp, firstp, kmaxp, maxp, sump
 from longrank.aggregation.sentence import weighted_mean
 from longrank.aggregation.weighted import birch
-from longrank.config import checked_options, keyword_options, lookup
 from longrank.errors import InputError
 from longrank.protocols import Aggregator
+from longrank.registries import checked_options, keyword_options, lookup
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ scores of different scales.
 
 from __future__ import annotations
 
-from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.fusion import NORMALIZERS, Scores, add
+from longrank.registries import lookup
 
 
 def interpolate(first: Scores, passages: Scores, alpha: float, normalize: str = "none") -> dict[str, float]:

@@ -18,10 +18,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import listed, lookup, suggestion
+from longrank.config import listed
 from longrank.errors import InputError
 from longrank.formats.evidence import MIX, PARTS
 from longrank.fusion import reciprocal_ranks, scaled
+from longrank.registries import lookup, suggestion
 from longrank.types import Evidence, Float32s
 
 Parts: TypeAlias = Mapping[str, Float32s]

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from longrank.aggregation.interpolate import check_alpha, interpolate
-from longrank.config import lookup
 from longrank.errors import InputError, LongRankError
 from longrank.fusion import NORMALIZERS, Scores
 from longrank.protocols import Aggregator
+from longrank.registries import lookup
 from longrank.types import NONE_MISSING, Evidence, Missing, Run, ScoredDoc
 
 TAILS = ("keep", "drop")

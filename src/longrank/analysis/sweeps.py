@@ -15,10 +15,10 @@ import numpy as np
 
 from longrank.aggregation.mixing import Mix, remixed
 from longrank.aggregation.run import aggregate_run
-from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.evaluation.measures import Queries, evaluate, summarise
 from longrank.protocols import Aggregator
+from longrank.registries import lookup
 from longrank.text.select import SELECTORS
 from longrank.types import NONE_MISSING, Evidence, Missing, Notes, Qrels, Run
 

@@ -66,8 +66,8 @@ def expand(
     longrank index docs.jsonl -o expanded.index --expansions d2q.jsonl
     """
     from longrank.cli.inputs import output_file
-    from longrank.config import names_in
     from longrank.formats.records import CorpusOptions
+    from longrank.registries import names_in
     from longrank.types import Notes
     from longrank.verbs.convert import converted
     from longrank.verbs.expand import expand as predict

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import typer
 
-from longrank.config import suggestion
 from longrank.errors import InputError
+from longrank.registries import suggestion
 from longrank.storage import check_folder, check_writable
 from longrank.storage.workplace import check_apart, check_outside
 

@@ -22,8 +22,8 @@ import typer
 from longrank.cli import console
 from longrank.cli.completion import is_completing, typed_command
 from longrank.cli.listing import ByTask, summaries
-from longrank.config import suggestion
 from longrank.errors import InputError, LongRankError, first_line, printable
+from longrank.registries import suggestion
 from longrank.storage.cache import use_cache_folder
 from longrank.storage.transfers import use_progress
 

@@ -70,8 +70,8 @@ def search(
     Example: longrank search my.index "how are hurricanes named" -k 3
     """
     from longrank.cli.inputs import check_decoded
-    from longrank.config import names_in
     from longrank.ranking.found import result_json
+    from longrank.registries import names_in
 
     check_decoded("the query", query)
     fields = None if show is None else names_in(show)

@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from longrank.config import lookup, read_toml
+from longrank.config import read_toml
+from longrank.registries import lookup
 
 _HERE = Path(__file__).parent
 FOLDS = _HERE / "folds"

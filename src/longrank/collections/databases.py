@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
-from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.formats.records import Record
+from longrank.registries import lookup
 from longrank.storage.remote.addresses import SCHEMES
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")

@@ -14,7 +14,6 @@ from longrank.collections.files import files_of, skip
 from longrank.collections.irds import irds_records
 from longrank.collections.patterns import matching
 from longrank.collections.values import EMPTY, rows
-from longrank.config import lookup
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.corpora import READERS, WHOLE_FILES, Located
 from longrank.formats.ids import check_id
@@ -22,6 +21,7 @@ from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
 from longrank.formats.records import NAMES_OF_TEXT, Composer, CorpusOptions, Record, SourceFile
+from longrank.registries import lookup
 from longrank.types import UNMATCHED, Document, Notes, headings_of, id_of
 from longrank.types.pages import HEADINGS
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from longrank.collections.irds_spans import Stretch, has_spans, highest_grades, passage_judgments, text_and_passages
-from longrank.config import suggestion
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.ids import check_id
 from longrank.formats.passage_qrels import PassageJudgment
 from longrank.formats.records import NAMES_OF_TEXT, Record
 from longrank.formats.topics import field_among
+from longrank.registries import suggestion
 from longrank.types import Notes, Query
 
 T = TypeVar("T")

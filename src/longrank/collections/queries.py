@@ -9,12 +9,12 @@ from typing import Any
 
 from longrank.collections.collection import IRDS, Collection, open_collection, places
 from longrank.collections.values import EMPTY, rows
-from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.queries import check_language
 from longrank.formats.queries import read_queries as read_file
 from longrank.formats.topics import field_among
+from longrank.registries import suggestion
 from longrank.types import Notes, Query, id_of
 
 _HERE = Path("queries")  # the place that messages name for values in memory

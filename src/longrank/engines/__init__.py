@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple, Protocol, TypeVar
 
-from longrank.config import check_at_least, lookup
 from longrank.engines.local import Local as Local
 from longrank.engines.local import cores as cores
 from longrank.engines.opening import changed as changed
@@ -14,6 +13,7 @@ from longrank.engines.opening import check_same_model as check_same_model
 from longrank.engines.opening import opening_here as opening_here
 from longrank.engines.order import in_order as in_order
 from longrank.errors import InputError
+from longrank.registries import check_at_least, lookup
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.evaluation.measures import PerQuery, is_count
 from longrank.evaluation.names import parse_measure
+from longrank.registries import suggestion
 from longrank.types import Notes
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.evaluation.figures import Comparison, Figures, SystemRow
 from longrank.evaluation.measures import PerQuery, is_count, summarise
 from longrank.evaluation.render import as_html, as_text, with_notes
 from longrank.evaluation.significance import TESTS, Differences, corrected, differences
+from longrank.registries import lookup
 from longrank.types import Notes
 from longrank.types.frames import pandas
 

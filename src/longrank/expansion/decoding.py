@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from longrank.config import check_at_least
 from longrank.draws import chance
 from longrank.errors import InputError
+from longrank.registries import check_at_least
 
 if TYPE_CHECKING:
     import torch

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from longrank.config import check_at_least
 from longrank.expansion.decoding import Decoding, TextKey, end_tokens, first_logits, written
 from longrank.expansion.network import open_seq2seq
 from longrank.networks.acceleration import check_dtype, to_bf16
@@ -16,6 +15,7 @@ from longrank.networks.loading import choose_device, choose_max_tokens, forget_h
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
 from longrank.networks.parallel import side_by_side
+from longrank.registries import check_at_least
 from longrank.text.packing import Packed
 from longrank.types import Notes
 

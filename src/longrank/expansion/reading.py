@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from longrank.config import Assignments, lookup, override, validated
+from longrank.config import Assignments, override, validated
 from longrank.protocols import Segmenter
 from longrank.ranking.passages import texts_read
 from longrank.ranking.settings import Passages
+from longrank.registries import lookup
 from longrank.text.segment import make_segmenter
 from longrank.text.windows import OffsetTokenizer
 from longrank.types import Document

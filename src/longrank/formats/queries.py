@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from longrank.config import lookup, suggestion
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.jsonl import id_of, parse_object
 from longrank.formats.lines import TEXT_IN_MEMORY, Line, TextOptions, read_lines
 from longrank.formats.topics import Topic, field_among, read_sgml_topics
 from longrank.formats.topics_xml import read_xml_topics
+from longrank.registries import lookup, suggestion
 from longrank.types import Notes, Query
 
 ID_KEYS = ("query_id", "_id", "id", "qid")

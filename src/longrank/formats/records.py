@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from unicodedata import is_normalized
 
-from longrank.config import names_in
 from longrank.errors import InputError
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions
 from longrank.formats.metadata import metadata_of
 from longrank.formats.parsed.child import DEFAULT_PARSER_LIMITS, ParserLimits
 from longrank.formats.spans import passage_spans
+from longrank.registries import names_in
 from longrank.types import UNMATCHED, Document, Notes, headings_of
 from longrank.types.pages import HEADINGS, PAGE_STARTS, shifted
 

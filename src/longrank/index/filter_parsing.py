@@ -8,12 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.formats.metadata import json_value
 from longrank.formats.strict_json import Fault, explained, parse
 from longrank.index.columns import Scalar, scalar
 from longrank.index.filters import RANGES, AnyValue, Empty, Every, Exists, Filter, Not, Some
+from longrank.registries import suggestion
 
 OPERATORS = ("$eq", "$ne", *RANGES, "$in", "$nin", "$exists", "$not")
 CONNECTIVES = ("$and", "$or", "$not")

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import suggestion
 from longrank.errors import InputError, IntegrityError
 from longrank.index.columns import Column
 from longrank.index.remembered import Remembered
+from longrank.registries import suggestion
 
 NAME = "metadata.sqlite"
 KIND, VERSION = 0x4C524D44, 1  # "LRMD", in the file's header

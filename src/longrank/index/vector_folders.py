@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import suggestion
 from longrank.errors import InputError, IntegrityError
 from longrank.index.arrays import ArrayWriter, mapped
 from longrank.index.content_hashes import SIZE, hash_of
 from longrank.index.folder import SPARSE, VECTORS, building
 from longrank.index.publishing import replace_folder
 from longrank.index.reader import Index
+from longrank.registries import suggestion
 from longrank.storage import MANIFEST, read_manifest, write_manifest
 from longrank.types import Notes, Segmentation
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from longrank.config import Assignments, check_at_least, listed
+from longrank.config import Assignments, listed
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.filters import Filter
@@ -23,6 +23,7 @@ from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
 from longrank.ranking.settings import default_pipeline, load_pipeline
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
+from longrank.registries import check_at_least
 from longrank.text.words import readable
 from longrank.types import Notes, Query
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from longrank.config import lookup, suggestion
 from longrank.errors import InputError
 from longrank.models import DOCUMENT_NETWORKS, PRESETS
 from longrank.models.description import FORMER_DEFAULTS
 from longrank.models.network import DocumentNetwork
+from longrank.registries import lookup, suggestion
 
 
 def create_network(

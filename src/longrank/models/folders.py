@@ -24,7 +24,6 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from longrank.config import lookup
 from longrank.errors import InputError, LongRankError, first_line
 from longrank.models import DOCUMENT_NETWORKS
 from longrank.models.create import checked_options
@@ -35,6 +34,7 @@ from longrank.networks.cls_head import lacks_dense, leave_out_dense
 from longrank.networks.folder_files import check_links
 from longrank.networks.model_files import check_tokenizer
 from longrank.networks.weights_file import save_weights
+from longrank.registries import lookup
 from longrank.storage import seal
 from longrank.storage.folders import atomic_folder
 

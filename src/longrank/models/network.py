@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 import torch
 
-from longrank.config import suggestion
 from longrank.errors import InputError
+from longrank.registries import suggestion
 
 _ENCODER_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.models.row_cache import RowCache
 from longrank.networks.feeding import (
@@ -28,6 +27,7 @@ from longrank.networks.feeding import (
 )
 from longrank.networks.parallel import side_by_side
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.registries import check_at_least
 from longrank.text.packing import Packed
 from longrank.types import Float32s, Notes
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import check_at_least
 from longrank.errors import InputError, LongRankError
 from longrank.networks.backoff import halving
 from longrank.networks.batching import batches
 from longrank.networks.parallel import side_by_side
 from longrank.protocols import ScoringTask
+from longrank.registries import check_at_least
 from longrank.text.packing import Packed, Packer
 from longrank.types import Notes
 

@@ -20,7 +20,6 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.fusion import reciprocal_ranks
 from longrank.index import Index
@@ -28,6 +27,7 @@ from longrank.protocols import PassageScorer, ScoringTask, Selected, Selector
 from longrank.ranking.build import attach_vectors
 from longrank.ranking.known_passages import KnownPassages
 from longrank.ranking.settings import DEFAULT_MODEL, Select
+from longrank.registries import lookup
 from longrank.scoring import make_scorer, scorer_class
 from longrank.text.select import SELECTORS, make_selector, term_counts
 from longrank.types import Notes

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.aggregation.mixing import Mix, remixed
-from longrank.config import keyword_options, toml_value
+from longrank.config import toml_value
 from longrank.errors import InputError, LongRankError, shown
 from longrank.formats.evidence import LINEAGE
 from longrank.index import Index
@@ -36,6 +36,7 @@ from longrank.ranking.known_passages import KnownPassages
 from longrank.ranking.settings import DEFAULT_MODEL, PipelineSettings
 from longrank.ranking.settings import Scorer as ScorerSettings
 from longrank.ranking.stopping import open_stopping
+from longrank.registries import keyword_options
 from longrank.scoring import make_scorer, scorer_class
 from longrank.scoring.document_network import DocumentNetworkScorer
 from longrank.scoring.mixed import MixedScorer

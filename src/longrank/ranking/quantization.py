@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import check_at_least
 from longrank.draws import digest
 from longrank.errors import InputError
 from longrank.index import Index
@@ -23,6 +22,7 @@ from longrank.networks.backends.exported import exported_folder
 from longrank.networks.backends.quantized import write_quantized
 from longrank.networks.model_files import find_model
 from longrank.protocols import ScoringTask, Segmenter
+from longrank.registries import check_at_least
 from longrank.retrieval import make_retriever
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder

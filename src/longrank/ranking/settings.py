@@ -31,8 +31,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from longrank.aggregation import find_aggregation
 from longrank.aggregation.mixing import METHODS, Mix, check_weight, make_mix
-from longrank.config import Assignments, checked_options, load_settings, lookup, override, shipped, validated
+from longrank.config import Assignments, load_settings, override, shipped, validated
 from longrank.errors import InputError
+from longrank.registries import checked_options, lookup
 from longrank.scoring import PASSAGE_SCORERS, scorer_class
 
 DEFAULT_MODEL = "minilm"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from longrank.aggregation import find_aggregation, make_aggregator
-from longrank.config import Assignments, check_at_least
+from longrank.config import Assignments
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.protocols import Aggregator
@@ -41,6 +41,7 @@ from longrank.ranking.results import Results
 from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline
 from longrank.ranking.timed import Deadline, highlights_by, note_unread
 from longrank.ranking.timed_texts import in_list, read_texts_by
+from longrank.registries import check_at_least
 from longrank.types import Document, Evidence, Float32s, Notes
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from longrank.config import override, suggestion
+from longrank.config import override
 from longrank.errors import InputError, shown
+from longrank.registries import suggestion
 
 
 def changed_settings(published: Mapping[str, Any], assignments: Iterable[str], recipe: str) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from longrank.collections.catalogue import FOLDS
-from longrank.config import suggestion
+from longrank.registries import suggestion
 from longrank.reproduction.papers import PROGRAMS
 
 NOT_PUBLISHED = "not published"

@@ -14,8 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from longrank.config import lookup, read_toml, validated
+from longrank.config import read_toml, validated
 from longrank.errors import InputError
+from longrank.registries import lookup
 from longrank.reproduction.changes import changed_settings
 from longrank.reproduction.recipe import Recipe
 

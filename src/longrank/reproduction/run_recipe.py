@@ -15,9 +15,9 @@ from longrank.collections.catalogue import CatalogueEntry
 from longrank.collections.collection import Collection
 from longrank.collections.judgments import read_judgments
 from longrank.collections.queries import read_queries_or_text
-from longrank.config import lookup
 from longrank.errors import InputError, LongRankError, MissingExtra
 from longrank.index import Index
+from longrank.registries import lookup
 from longrank.reproduction.departures import (
     check_heldout,
     data_departures,

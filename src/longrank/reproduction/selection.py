@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longrank.config import suggestion
 from longrank.errors import InputError
+from longrank.registries import suggestion
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.recipe_files import load_recipe
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.evaluation.tuning.grids import parse_axes
+from longrank.registries import suggestion
 from longrank.reproduction.assignments import Overrides, assignments, flat
 from longrank.reproduction.extra_files import ExtraFiles
 from longrank.reproduction.folders import is_description

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longrank.config import checked_options, defaults_of, lookup, suggestion
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filters import Filter
 from longrank.protocols import Retriever
+from longrank.registries import checked_options, defaults_of, lookup, suggestion
 from longrank.retrieval.batch import retrieve_all as retrieve_all
 from longrank.retrieval.batch import sparing_old_objects as sparing_old_objects
 from longrank.retrieval.bm25 import BM25 as BM25

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from longrank.config import check_at_least, suggestion
 from longrank.errors import InputError
+from longrank.registries import check_at_least, suggestion
 from longrank.retrieval.anserini import SEARCHER, anserini
 from longrank.retrieval.feedback import FEEDBACKS
 from longrank.retrieval.noting import Noting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from longrank.config import defaults_of
+from longrank.registries import defaults_of
 from longrank.retrieval.bm25 import BM25
 from longrank.retrieval.presets import FirstStage
 from longrank.retrieval.query_likelihood import QueryLikelihood

@@ -12,9 +12,9 @@ from contextvars import ContextVar
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from longrank.config import checked_options, lookup
 from longrank.errors import InputError
 from longrank.networks.model_files import find_model
+from longrank.registries import checked_options, lookup
 from longrank.types import Notes
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.models.description import FILE, TRAINED, check_trained, describe
 from longrank.networks.acceleration import accelerate_by, computed_by
@@ -30,6 +29,7 @@ from longrank.networks.heads import load_classifier, n_outputs, stated_tokens
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.registries import check_at_least
 from longrank.scoring.long_context import choose_global_attention, global_attention_mask
 from longrank.scoring.output_labels import denies
 from longrank.scoring.relevance import check_score, per_task, score_of

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.networks.checks import check_weights
 from longrank.networks.loading import choose_device, choose_max_tokens, forget_habits, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.pretrained import load_pretrained
+from longrank.registries import check_at_least
 from longrank.types import Notes
 
 _BEFORE = "Rank the {n} passages below by their relevance to the query: {query}\n"

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.networks.model_files import Model
+from longrank.registries import suggestion
 
 if TYPE_CHECKING:
     import torch

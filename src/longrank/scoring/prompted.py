@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import check_at_least, suggestion
 from longrank.errors import InputError
 from longrank.networks.acceleration import check_dtype, to_bf16
 from longrank.networks.checks import check_weights, modules_of, read_json
@@ -26,6 +25,7 @@ from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
 from longrank.networks.pretrained import load_pretrained
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.registries import check_at_least, suggestion
 from longrank.scoring.relevance import check_score, per_task, score_of
 from longrank.text.prompts import PromptPacker, Template
 from longrank.types import Notes

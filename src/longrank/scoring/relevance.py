@@ -17,10 +17,10 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.networks.feeding import check_finite
 from longrank.protocols import PassageScores, ScoringTask
+from longrank.registries import suggestion
 from longrank.text.packing import Packed
 from longrank.types import Float32s
 

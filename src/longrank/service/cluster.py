@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
-from longrank.config import check_at_least, lookup
 from longrank.engines import ENGINES, EngineOptions, parsed_resources
 from longrank.engines.replicas import Replicas, Wanted, served
 from longrank.errors import InputError
+from longrank.registries import check_at_least, lookup
 from longrank.service.engine import Engine
 from longrank.service.front import FrontEngine
 from longrank.service.settings import ServiceSettings

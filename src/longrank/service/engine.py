@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.aggregation import AGGREGATORS
-from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.networks.model_files import find_model
@@ -27,6 +26,7 @@ from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.ranking.texts import Reranker
+from longrank.registries import suggestion
 from longrank.retrieval import first_stage
 from longrank.scoring import keeping_models, scorer_class
 from longrank.service.served_store import ServedStore

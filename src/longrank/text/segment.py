@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
 
-from longrank.config import checked_options, keyword_options, lookup
 from longrank.errors import InputError
 from longrank.protocols import Segmenter
+from longrank.registries import checked_options, keyword_options, lookup
 from longrank.text.fitted import FittedWindows
 from longrank.text.packing import SLACK
 from longrank.text.sections import Sections

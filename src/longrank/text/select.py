@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.protocols import ScoringTask, Selected, Selector
+from longrank.registries import lookup
 from longrank.text.analysis import ANALYZERS, STOP_WORDS
 from longrank.types import Float32s
 

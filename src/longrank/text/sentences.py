@@ -24,8 +24,8 @@ from importlib.metadata import version
 from itertools import pairwise
 from typing import Any
 
-from longrank.config import lookup
 from longrank.errors import InputError, MissingExtra
+from longrank.registries import lookup
 from longrank.storage import digest_of
 from longrank.text.lines import RULE, blocks
 from longrank.text.windows import Units, piece_end, trimmed, whitespace_words

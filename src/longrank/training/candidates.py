@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, overload
 
-from longrank.config import lookup
 from longrank.errors import InputError
+from longrank.registries import lookup
 from longrank.types import Notes, Qrels, Run
 
 

@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.expansion.network import open_seq2seq
 from longrank.networks.batching import batches
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
 from longrank.networks.model_files import find_model
+from longrank.registries import check_at_least
 from longrank.text.packing import Packed, Packer
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples
 from longrank.training.passage_task import PassageTask

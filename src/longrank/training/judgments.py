@@ -16,10 +16,10 @@ from itertools import zip_longest
 from math import ceil, floor
 from typing import TYPE_CHECKING, NamedTuple
 
-from longrank.config import lookup
 from longrank.draws import shuffled
 from longrank.errors import InputError
 from longrank.formats.folds import Fold
+from longrank.registries import lookup
 from longrank.types import Notes, Qrels
 
 if TYPE_CHECKING:

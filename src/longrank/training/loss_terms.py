@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from longrank.config import lookup, suggestion
 from longrank.errors import InputError
+from longrank.registries import lookup, suggestion
 from longrank.training.loop_settings import Section
 
 

@@ -8,11 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longrank.config import lookup
 from longrank.models import DOCUMENT_NETWORKS
 from longrank.models.description import FILE, TRAINED, describe
 from longrank.networks.checks import read_json, tensor_shapes
 from longrank.networks.model_card import card, code, rerank_command
+from longrank.registries import lookup
 
 _SHOWN = 40  # validations in a card
 _DATA = {

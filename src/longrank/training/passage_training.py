@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longrank.config import lookup
 from longrank.errors import InputError
+from longrank.registries import lookup
 from longrank.training import PASSAGE_NETWORKS
 from longrank.training.loop import note_best, train
 from longrank.training.passage_data.examples import Example, ExampleFile, ExampleSamples

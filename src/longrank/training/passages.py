@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from longrank.config import lookup
 from longrank.draws import below, chance
 from longrank.errors import InputError
+from longrank.registries import lookup
 from longrank.training.samples import Group
 
 Reading: TypeAlias = tuple[tuple[int, ...], ...]

@@ -17,9 +17,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import lookup
 from longrank.draws import below, distinct, permutation
 from longrank.errors import InputError
+from longrank.registries import lookup
 from longrank.training.candidates import CandidateOptions, Candidates, Sources, find_candidates, with_both_sides
 from longrank.types import Notes
 

@@ -21,7 +21,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from longrank.config import lookup, validated
+from longrank.config import validated
+from longrank.registries import lookup
 from longrank.training.loop_settings import Section
 
 

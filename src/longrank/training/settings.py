@@ -14,9 +14,10 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from longrank.config import override, read_settings, shipped, suggestion, validated
+from longrank.config import override, read_settings, shipped, validated
 from longrank.errors import InputError
 from longrank.models import DOCUMENT_NETWORKS
+from longrank.registries import suggestion
 from longrank.training import PASSAGE_NETWORKS
 from longrank.training.loop_settings import LoopSettings, Section
 from longrank.training.loss_terms import LossTerm

@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from longrank.config import lookup
 from longrank.draws import distinct, permutation
 from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
 from longrank.formats.folds import read_folds
 from longrank.index import Index
 from longrank.ranking.evidence_blocks import check_queries
+from longrank.registries import lookup
 from longrank.storage import read_header
 from longrank.training.passage_data.examples import Example, group
 from longrank.types import Evidence, Notes, Qrels, Query, Run

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeAlias
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
 from longrank.collections import read_queries, read_run
-from longrank.config import check_at_least, lookup
 from longrank.errors import InputError
 from longrank.formats.evidence import LINEAGE, MIX, PARTS, evidence_header, open_evidence, read_evidence
 from longrank.index import Index
@@ -19,6 +18,7 @@ from longrank.index.languages import digest_of_queries
 from longrank.networks.model_files import find_model
 from longrank.ranking.comparing import by_lists, by_pairs, windows
 from longrank.ranking.evidence_blocks import Block, check_queries, collect_evidence
+from longrank.registries import check_at_least, lookup
 from longrank.storage import digest_of
 from longrank.types import Evidence, Notes, Query, Run
 from longrank.verbs.naming import naming_files

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.models.description import lineage_of
 from longrank.networks.conversion.heads import FAMILIES
 from longrank.networks.conversion.sources import Source, find_source
 from longrank.networks.loading import loading
 from longrank.networks.model_files import SUFFIXES, Model, Unconverted, find_model
+from longrank.registries import suggestion
 from longrank.storage import digest_of, sha256_of
 from longrank.storage.cache import cache_folder
 from longrank.storage.workplace import check_apart, check_outside, check_own

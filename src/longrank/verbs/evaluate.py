@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.collections import read_qrels
-from longrank.config import lookup
 from longrank.evaluation import measures as measuring
 from longrank.evaluation.names import parse_measures
 from longrank.evaluation.report import Evaluation, compare
 from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
 from longrank.evaluation.significance import CORRECTIONS, TESTS
 from longrank.evaluation.systems import note_coverage, place_of, read_systems
+from longrank.registries import lookup
 from longrank.types import Notes, is_frame
 from longrank.verbs.naming import naming_files
 

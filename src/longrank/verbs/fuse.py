@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.collections import read_qrels, read_run
-from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.evaluation.heldout import heldout_maps, mapfuse_folds
 from longrank.evaluation.systems import runs_of
 from longrank.formats.folds import open_folds
 from longrank.fusion import FUSIONS, make_fusion
+from longrank.registries import lookup
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 

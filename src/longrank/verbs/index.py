@@ -12,12 +12,12 @@ from typing import cast, get_args
 
 from longrank.collections.databases import is_address
 from longrank.collections.patterns import matching
-from longrank.config import lookup
 from longrank.engines import Engine, open_engine
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.folder import VECTORS, building, verify_index
 from longrank.index.vectors import VectorsType
+from longrank.registries import lookup
 from longrank.storage.cache import cache_folder
 from longrank.storage.remote import address_of, changing, upload
 from longrank.types import Notes

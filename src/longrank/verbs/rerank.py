@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from longrank.collections import read_queries, read_run
-from longrank.config import Assignments, listed, suggestion
+from longrank.config import Assignments, listed
 from longrank.engines import Engine, EngineOptions, Local
 from longrank.errors import InputError
 from longrank.index import Index
@@ -20,6 +20,7 @@ from longrank.ranking.from_store import index_of_run
 from longrank.ranking.pipeline import Pipeline, note_cut_queries, open_pipeline
 from longrank.ranking.pipeline import rerank as rerank_run
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings
+from longrank.registries import suggestion
 from longrank.retrieval.stores import check_no_language, is_store, open_store
 from longrank.storage.workplace import check_outside
 from longrank.types import Notes, Run

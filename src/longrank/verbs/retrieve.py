@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from longrank.collections import read_queries
-from longrank.config import check_at_least
 from longrank.engines import Engine, EngineOptions, cores
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.languages import in_language
+from longrank.registries import check_at_least
 from longrank.retrieval import (
     Dense,
     FirstStage,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from longrank.config import Assignments, check_at_least, listed, names_in
+from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
@@ -19,6 +19,7 @@ from longrank.ranking.results import Results
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings, default_pipeline, load_pipeline
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
+from longrank.registries import check_at_least, names_in
 from longrank.retrieval.stores import check_no_filter, check_no_language, is_store, open_store
 from longrank.text.words import readable
 from longrank.types import Notes, Query

@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from longrank.collections import read_qrels, read_queries
-from longrank.config import check_at_least
 from longrank.evaluation.folds import read_or_make_folds
 from longrank.evaluation.names import parse_measure
 from longrank.evaluation.tuning.folder import JOURNAL, check_own, write_outcome
@@ -31,6 +30,7 @@ from longrank.evaluation.tuning.search import (
 )
 from longrank.index import Index
 from longrank.index.shared import SharedIndex
+from longrank.registries import check_at_least
 from longrank.storage.workplace import working_in
 from longrank.types import Notes, Run
 from longrank.verbs.naming import naming_files

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from longrank.collections.catalogue import catalogue
-from longrank.config import lookup, read_toml
+from longrank.config import read_toml
 from longrank.errors import InputError
 from longrank.evaluation.names import parse_measures
+from longrank.registries import lookup
 from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.recipe_files import RECIPES, load_recipe, named, recipe_names
 from longrank.reproduction.selection import for_collection, select_recipes

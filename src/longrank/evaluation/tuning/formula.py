@@ -18,13 +18,13 @@ from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.aggregation.interpolate import check_alpha
 from longrank.aggregation.mixing import Mix, make_mix, remixed, remixed_query
 from longrank.aggregation.run import aggregate_run
-from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.evaluation.tuning.grids import Axes, Setting
 from longrank.evaluation.tuning.rankings import Floats
 from longrank.evaluation.tuning.reranked import Reranked
 from longrank.fusion import NORMALIZERS, scaled
 from longrank.protocols import Aggregator
+from longrank.registries import lookup
 from longrank.types import Evidence, Run
 
 ALPHA = "alpha"

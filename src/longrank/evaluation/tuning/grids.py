@@ -12,8 +12,8 @@ from math import isclose, prod
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
-from longrank.config import plain_value, suggestion
 from longrank.errors import InputError
+from longrank.registries import plain_value, suggestion
 
 MAX_SETTINGS = 100_000
 _LARGEST, _DECIMALS = 10**12, 9  # limits of a value; beyond them float64 or int() fails

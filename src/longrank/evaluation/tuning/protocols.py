@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from longrank.config import lookup
 from longrank.draws import shuffled
 from longrank.errors import InputError
 from longrank.evaluation.heldout import check_folds
@@ -23,6 +22,7 @@ from longrank.evaluation.tuning.grids import Setting, mean_setting
 from longrank.evaluation.tuning.rules import RULES
 from longrank.evaluation.tuning.values import Choice, GridValues, Outcome
 from longrank.formats.folds import Fold
+from longrank.registries import lookup
 from longrank.types import Notes
 
 Measured = Callable[[Setting, Sequence[str]], float]

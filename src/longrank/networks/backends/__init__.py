@@ -17,8 +17,8 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.config import lookup
 from longrank.errors import InputError, MissingExtra
+from longrank.registries import lookup
 
 Inputs = Mapping[str, NDArray[np.int64]]
 """``input_ids``, ``attention_mask`` and, where the encoder has them, ``token_type_ids``: [B, L] each."""

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_qrels
+from longrank.registries import suggestion
 from longrank.reproduction.assignments import Overrides
 from longrank.reproduction.papers.trained import applied, evidence_of, pooled, train, use_of
 from longrank.reproduction.rows import ObtainedRow

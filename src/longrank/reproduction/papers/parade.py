@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from longrank.config import lookup
 from longrank.errors import InputError
 from longrank.formats.trec import read_qrels, read_run
+from longrank.registries import lookup
 from longrank.reproduction.assignments import Overrides
 from longrank.reproduction.papers.trained import (
     FIRST_STAGES,

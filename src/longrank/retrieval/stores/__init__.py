@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from longrank.config import lookup, read_toml
+from longrank.config import read_toml
 from longrank.errors import InputError
+from longrank.registries import lookup
 from longrank.retrieval.stores.found import Found as Found
 from longrank.retrieval.stores.found import Store as Store
 from longrank.retrieval.stores.found import StoreRetriever as StoreRetriever

@@ -8,9 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from longrank.config import check_at_least
 from longrank.errors import InputError
 from longrank.formats.records import Composer, CorpusOptions, Record
+from longrank.registries import check_at_least
 from longrank.retrieval.noting import Noting
 from longrank.text.words import readable
 from longrank.types import Document, Notes, Query, Run, ScoredDoc

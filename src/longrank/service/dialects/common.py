@@ -8,11 +8,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 from pydantic_core import PydanticCustomError
 
 from longrank.aggregation import AGGREGATORS, make_aggregator
-from longrank.config import suggestion
 from longrank.errors import InputError
 from longrank.ranking.found import RankedText, passage_json
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.settings import Aggregate
+from longrank.registries import suggestion
 from longrank.service.engine import simple_aggregators
 from longrank.service.rerank import EVIDENCE_PASSAGES, Answer, strip
 

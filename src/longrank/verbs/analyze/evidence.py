@@ -14,10 +14,10 @@ from longrank.analysis import positions as places
 from longrank.analysis.render import points_text, positions_text
 from longrank.analysis.result import Analysis
 from longrank.collections import read_qrels, read_run
-from longrank.config import plain_value, whole_numbers
 from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.formats.evidence import check_complete, missing_in, open_evidence
+from longrank.registries import plain_value, whole_numbers
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 

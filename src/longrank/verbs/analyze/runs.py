@@ -11,11 +11,11 @@ from longrank.analysis import plots
 from longrank.analysis.render import agreement_text, deltas_text, judged_text
 from longrank.analysis.result import Analysis
 from longrank.collections import read_qrels, read_run
-from longrank.config import whole_numbers
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, is_count, summarise
 from longrank.evaluation.names import parse_measure
 from longrank.evaluation.systems import System, note_coverage, place_of, places_of, read_systems
+from longrank.registries import whole_numbers
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 

@@ -12,10 +12,10 @@ from longrank.analysis.result import Analysis
 from longrank.analysis.shown_result import ShownResult, plot_shown, shown_result, shown_text
 from longrank.analysis.sources import open_source
 from longrank.collections import read_answers, read_gold_spans, read_qrels, read_queries
-from longrank.config import whole_numbers
 from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.index import Index
+from longrank.registries import whole_numbers
 from longrank.types import Notes, Span
 from longrank.verbs.naming import naming_files
 
