@@ -408,6 +408,13 @@ def test_headers_of_tables_subtitles_and_names_with_underscores_are_text() -> No
     ]  # fmt: skip
 
 
+def test_bars_between_words_and_cells_are_no_replacements() -> None:
+    table = "+-------+-----+\n|one two|three|\n+-------+-----+\n"
+    (document,) = read_rst(f"The a |b|c and |d|e| of |f |.\n\n{table}\n.. |b| replace:: x\n")
+    assert document.text.split("\n\n")[0] == "The a |b|c and |d|e| of |f |."
+    assert "|one two|three|" in document.text
+
+
 def test_replacements_and_documented_names_of_restructuredtext_are_text() -> None:
     text = """|Tool| 1, *|two words|* and |none|.
 
@@ -485,6 +492,30 @@ def test_a_line_that_begins_with_from_ends_no_message(tmp_path: Path) -> None:
     assert [(one.name, one.title, one.text) for one in found] == [
         (f"#{n + 1}", f"m{n}", f"body {n}\n\nFrom now on") for n in range(3)
     ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "n_messages"),
+    [
+        ("From what I see\nhttp://example.org is fine", 1),
+        ("From what I see\nNote: this", 1),
+        ("From 2010 to 2015\nmail:x", 1),
+        ("From x\nhttp://example.org", 1),
+        ("From what I see\nSubject: b", 2),  # a sentence, too, but some programs write other postmarks
+        ("From a@b.c Mon Jan  2 15:04:05 2006\nNote: this", 2),
+        ("From a@b.c 2 Jan 2006 15:04\nNote: this", 2),
+        ("From a@b.c\nNote: this", 2),
+        ("From \nNote: this", 2),
+    ],
+)
+def test_a_sentence_that_begins_with_from_is_no_message_before_a_line_with_a_colon(
+    lines: str, n_messages: int, tmp_path: Path
+) -> None:
+    (tmp_path / "a.mbox").write_text(f"From a@b.c Mon Jan  2 15:04:05 2006\nSubject: a\n\nbody\n\n{lines}\n\nend\n")
+    messages = list(parse(tmp_path / "a.mbox", "mbox"))
+    assert len(messages) == n_messages
+    if n_messages == 1:
+        assert " ".join(messages[0].text.split()) == " ".join(f"body {lines} end".split())
 
 
 def test_a_dated_line_from_begins_a_message_also_without_an_empty_line_before(tmp_path: Path) -> None:

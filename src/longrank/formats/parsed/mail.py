@@ -23,7 +23,15 @@ from longrank.formats.parsed.writer import TextWriter
 _MOST_BYTES = 64 << 20  # of a message
 _NO_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 _DAMAGE = (InvalidBase64LengthDefect, InvalidBase64CharactersDefect)
-_HEADER = re.compile(rb"[!-9;-~]+:|>From ")
+_HEADER = re.compile(rb"[!-9;-~]+:(?!//)|>From ")  # no http://
+_MAIL_HEADER = re.compile(
+    rb"(?:x-|arc-|list-|content-|resent-|dkim-|received|return-path|delivered-to|envelope-to|authentication-results"
+    rb"|date:|from:|to:|cc:|bcc:|reply-to:|sender:|subject:|message-id:|mime-version:|in-reply-to:|references:"
+    rb"|status:|path:|newsgroups:|organization:|lines:|priority:|importance:|precedence:)",
+    re.IGNORECASE,
+)
+_UNDATED = re.compile(rb"From\s+(?:\S+\s+)?$")  # some programs write the sender alone, or nothing
+_TIME = re.compile(rb"\d:\d\d\b")
 _POSTMARK = re.compile(
     rb"From \S.*? (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) .*\b[12]\d{3}\s"
 )
@@ -98,8 +106,16 @@ def _messages(path: str) -> Iterator[bytes]:
 
 
 def _begins_message(line: bytes, after: bytes, blank: bool) -> bool:
+    """Tell whether a line begins a message, or is a sentence ("From what I see") that the sender did not mask.
+
+    Args:
+        line: begins with ``From``.
+        after: the next line.
+        blank: the line before is blank.
+    """
     if blank:
-        return _HEADER.match(after) is not None
+        is_postmark = _TIME.search(line) or _UNDATED.match(line) or _MAIL_HEADER.match(after)
+        return is_postmark is not None and _HEADER.match(after) is not None
     return len(line) <= _POSTMARK_BYTES and _NAME.match(after) is not None and _POSTMARK.match(line) is not None
 
 

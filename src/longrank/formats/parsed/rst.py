@@ -50,7 +50,7 @@ _INLINE = (
     (re.compile(r"`([^`]+)`(?:__?)?"), r"\1"),
     (re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*"), r"\1"),
     (re.compile(r"(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"), r"\1"),
-    (re.compile(r"(?<!\w)\|([^|\s][^|]*)\|_{0,2}"), None),  # the text that a directive gives this name
+    (re.compile(r"(?<![\w|])\|([^|\s](?:[^|]*[^|\s])?)\|_{0,2}(?![\w|])"), None),  # replaced by a directive's text
     (re.compile(rf"(?<!\w)((?!_)\w+?)__?(?=$|[\s.,;:!?){_JOIN}])"), r"\1"),  # a reference does not begin with _
 )
 
