@@ -34,6 +34,7 @@ def open_seq2seq(model: Model, dtype: str = "float32") -> tuple[Any, Any]:
     with loading(model):
         network, tokenizer, missing = load_pretrained(model, "AutoModelForSeq2SeqLM", dtype)
     check_weights(model.path, network, tokenizer, missing)
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]  # BERT's would make token types, which none reads
     for name in ("decoder_start_token_id", "pad_token_id"):
         if getattr(network.config, name) is None:
             raise InputError(f"config.json names no {name}", path=model.path)

@@ -148,6 +148,14 @@ def test_models_that_cannot_predict_are_refused_in_a_line(t5: Path, tmp_path: Pa
         predictor(copied(t5, tmp_path / "odd", model_type="no-such-thing"))
 
 
+def test_token_types_of_a_tokenizer_are_not_given_to_a_model_that_reads_none(t5: Path, tmp_path: Path) -> None:
+    copy = copied(t5, tmp_path / "types")
+    settings = json.loads((copy / "tokenizer_config.json").read_text())
+    settings["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
+    (copy / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert predictor(copy).predict(TEXTS, KEYS) == predictor(t5).predict(TEXTS, KEYS)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
