@@ -17,6 +17,8 @@ TRAINED = "training.json"
 """Record of the training, in folders of transformers models that LongRank trained."""
 _FORMAT = "longrank document network"
 _VERSION = 1
+_TRAINING = ("qrels", "fold", "learned")
+"""Keys of a training in a lineage: `longrank.training.learned_queries` has the last."""
 FORMER_DEFAULTS: dict[str, dict[str, Any]] = {"parade-transformer": {"positions": 0}}
 """Options whose default has changed: network -> option -> default in folders that do not name the option."""
 
@@ -76,7 +78,7 @@ def describe(folder: Path) -> dict[str, Any]:
 
 
 def lineage_of(*folders: Path) -> list[dict[str, str]]:
-    """Return the trainings of the weights in folders of models, oldest first: digests of qrels and fold.
+    """Return the trainings of the weights in folders of models, oldest first: digests of qrels, fold and queries.
 
     Document networks, passage models that LongRank trained, and converted models know them; other models have none.
 
@@ -96,7 +98,7 @@ def _lineage(folder: Path) -> list[dict[str, str]]:
     else:
         found, run = _optional(folder / LINEAGE_FILE), _optional(folder / TRAINED).get("run")
         run = run if isinstance(run, dict) else {}  # other programs' files may have this name
-    own = [{key: run[key] for key in ("qrels", "fold")}] if {"qrels", "fold"} <= run.keys() else []
+    own = [{key: run[key] for key in _TRAINING if key in run}] if {"qrels", "fold"} <= run.keys() else []
     return [*found.get("lineage", []), *run.get("lineage", []), *own]
 
 

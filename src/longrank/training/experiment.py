@@ -25,6 +25,7 @@ from longrank.models.network_reader import Kept
 from longrank.networks.model_files import find_model
 from longrank.storage import digest_of, sha256_of
 from longrank.training.judgments import Sampled, judgments_to_learn
+from longrank.training.learned_queries import LEARNED, check_unseen, packed
 from longrank.training.ranking_data import Data, Material, Taught, make_material, taught_scores, teacher_lineage
 from longrank.training.ranking_task import RankingTask
 from longrank.training.settings import DocumentTraining
@@ -123,24 +124,13 @@ class Experiment:
         self._check_start(names)
 
     def _check_start(self, names: Sequence[str]) -> None:
-        """Refuse an initial network or a teacher that was trained by these judgments on another fold."""
+        """Refuse an initial network or a teacher that learned from test queries of a fold."""
+        tested = {name: self.folds[name] for name in names}
         place = find_model(self.settings.network.model).path
-        self._check_lineage(names, lineage_of(place), "initial network", place)
+        check_unseen(lineage_of(place), tested, self.queries, self.qrels, noun="initial network", place=place)
         if self.settings.teacher is not None:
             lineage, place = teacher_lineage(self.settings.teacher)
-            self._check_lineage(names, lineage, "teacher", place)
-
-    def _check_lineage(self, names: Sequence[str], lineage: Iterable[Any], noun: str, place: Path) -> None:
-        judged = digest_of(self.qrels)
-        learned = {training["fold"] for training in lineage if training["qrels"] == judged}
-        for name in names:
-            if self.folds[name].test and learned - {digest_of(self.folds[name]._asdict())}:
-                raise InputError(
-                    f"the {noun} was trained on another fold of these judgments, so it may have seen the test queries "
-                    f"of fold '{name}'",
-                    path=place,
-                    fix=f"take the {noun} of that fold, and choose the fold with --fold {name}",
-                )
+            check_unseen(lineage, tested, self.queries, self.qrels, noun="teacher", place=place)
 
     def _data(self, name: str) -> Data:
         fold, qrels = self.learned.folds[name], self.learned.qrels
@@ -168,8 +158,10 @@ class Experiment:
         lineage, teacher = list(task.lineage), self.settings.teacher
         taught_by = [] if teacher is None else teacher_lineage(teacher)[0]
         lineage += [training for training in taught_by if training not in lineage]
+        learned = packed(self.queries[query_id] for query_id in self._learned_ids(name))
         return {
             **({"lineage": lineage} if lineage else {}),
+            **({} if learned is None else {LEARNED: learned}),
             **({"splitter": task.splitter} if task.splitter else {}),
             "training": self.settings.model_dump(exclude={"loop"}),
             "model": task.fingerprint,
@@ -177,6 +169,11 @@ class Experiment:
             "fold": digest_of(self.folds[name]._asdict()),
             "teacher": self._teacher_identity(task),
         }
+
+    def _learned_ids(self, name: str) -> Sequence[str]:
+        """Return the queries that a training learns from or chooses its weights by."""
+        fold = self.learned.folds[name]
+        return fold.train if self.settings.loop.validate_every is None else (*fold.train, *fold.dev)
 
     def _teacher_identity(self, task: RankingTask) -> str | None:
         evidence = self.settings.teacher and self.settings.teacher.evidence

@@ -33,6 +33,7 @@ from longrank.types import Notes, Run
 MAY_DIFFER = (  # among folds: the initial network and the teacher
     "processes.",
     "run.fold.",
+    "run.learned.",
     "run.lineage.",
     "run.model.",
     "run.teacher.",

@@ -29,7 +29,7 @@ from longrank.storage.workplace import check_own, read_json, refuse_changed, wor
 CHECKPOINTS, LOG, MODEL = "checkpoints", "log.jsonl", "model"
 TEST_RUN, FOLDS = "test.run", "folds.json"
 _RUN, _RECORD = "run.json", "record.json"
-_LINEAGE = "run.lineage"
+_DERIVED = ("run.lineage", "run.learned")  # from other keys; earlier versions left them out, the first for teachers
 _FORMAT = "longrank training"
 
 
@@ -68,8 +68,9 @@ def check_begun(folder: Path, identity: Mapping[str, Any]) -> None:
     check_own(folder, "training", begun=path.exists())
     if path.exists():
         then, now = _settings(read_json(path)), _settings(_begun_with(identity))
-        for each in (then, now):  # follows from the fingerprints; earlier versions left the teacher's out
-            each.pop(_LINEAGE, None)
+        for settings in (then, now):
+            for key in _DERIVED:
+                settings.pop(key, None)
         refuse_changed(path, then, now)
 
 

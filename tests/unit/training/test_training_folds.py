@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -310,10 +311,18 @@ def test_what_is_counted_is_counted_for_each_fold(folder: Path, tmp_path: Path) 
 def test_a_network_that_may_know_what_a_fold_tests_is_not_gone_on_with(folder: Path, tmp_path: Path) -> None:
     validated(experiment(folder), tmp_path / "first", only=["s1"])
     on = {"network": {"name": "parade-max", "model": str(tmp_path / "first" / "s1" / "model")}}
-    with pytest.raises(InputError, match=r"was trained on another fold of these judgments.* fold 's2'.*--fold s2"):
+    with pytest.raises(InputError, match=r"network learned from 2 of the 2 test queries of fold 's2'.*--fold s2"):
         validated(experiment(folder, sections=on), tmp_path / "t")
     assert not (tmp_path / "t").exists()
     validated(experiment(folder, sections=on), tmp_path / "t", only=["s1"])
+    whole = experiment(folder)
+    more = {**whole.qrels, IDS[2]: {**whole.qrels[IDS[2]], "d0": 0}}  # the queries count, not the judgments
+    with pytest.raises(InputError, match=r"learned from 2 of the 2 test queries of fold 's2'.*got 'q02'"):
+        validated(experiment(folder, sections=on, qrels=more), tmp_path / "u", only=["s2"])
+    moved = {"s1": Fold(tuple(reversed(IDS[5:])), tuple(IDS[2:5]), tuple(reversed(IDS[:2])))}
+    validated(experiment(folder, moved, sections=on), tmp_path / "v")
+    renamed = {key: replace(query, text=f"new {query.text}") for key, query in whole.queries.items()}
+    validated(experiment(folder, sections=on, queries=renamed), tmp_path / "w", only=["s2"])
 
 
 def test_a_passage_model_that_began_with_such_a_network_is_not_gone_on_with(folder: Path, tmp_path: Path) -> None:
@@ -323,12 +332,14 @@ def test_a_passage_model_that_began_with_such_a_network_is_not_gone_on_with(fold
     validated(experiment(folder), tmp_path / "first", only=["s1"])
     lineage = lineage_of(tmp_path / "first" / "s1" / "model")
     save_encoder(tmp_path / "passages")
+    for training in lineage:
+        del training["learned"]  # as by earlier versions
     (tmp_path / "passages" / "training.json").write_text(json.dumps({"run": {"lineage": lineage}}))
     on = {"network": {"name": "parade-max", "model": str(tmp_path / "passages")}}
     with pytest.raises(InputError, match=r"was trained on another fold of these judgments.* fold 's2'.*--fold s2"):
         validated(experiment(folder, sections=on), tmp_path / "t")
     validated(experiment(folder, sections=on), tmp_path / "t", only=["s1"])
-    assert lineage_of(tmp_path / "t" / "s1" / "model") == lineage * 2
+    assert [training["fold"] for training in lineage_of(tmp_path / "t" / "s1" / "model")] == [lineage[0]["fold"]] * 2
 
 
 def test_other_sampled_judgments_or_another_models_run_are_not_resumed_with(folder: Path, tmp_path: Path) -> None:
@@ -423,7 +434,9 @@ def test_a_teacher_that_may_know_what_a_fold_tests_is_not_learned_from(folder: P
     (training,) = read_header(tmp_path / "e")["lineage"]
     assert training["fold"] == first.identity("s1", first.task("s1", Notes()))["fold"]
     by_teacher = {"loss": [{"name": "margin-mse"}], "teacher": {"evidence": str(tmp_path / "e")}}
-    with pytest.raises(InputError, match=r"e: the teacher was trained on another fold .* fold 's2'; .*--fold s2"):
+    with pytest.raises(
+        InputError, match=r"e: the teacher learned from 2 of the 2 test queries of fold 's2'.*--fold s2"
+    ):
         validated(experiment(folder, sections=by_teacher), tmp_path / "t", only=["s2"])
     validated(experiment(folder, sections=by_teacher), tmp_path / "t", only=["s1"])
     by_network = by_teacher | {"teacher": {"model": str(tmp_path / "first" / "s1" / "model")}}
@@ -439,7 +452,7 @@ def test_a_training_that_began_without_its_teachers_lineage_goes_on(tmp_path: Pa
     of, lineage = {"settings": {"steps": 2}, "processes": 1}, [{"qrels": "q", "fold": "f"}]
     with begun(tmp_path / "t", of | {"run": {"model": "a", "teacher": "b"}}):
         pass
-    check_begun(tmp_path / "t", of | {"run": {"lineage": lineage, "model": "a", "teacher": "b"}})
+    check_begun(tmp_path / "t", of | {"run": {"lineage": lineage, "learned": "AA==", "model": "a", "teacher": "b"}})
     with pytest.raises(InputError, match=r"was begun with other run\.teacher"):
         check_begun(tmp_path / "t", of | {"run": {"lineage": lineage, "model": "a", "teacher": "c"}})
 
