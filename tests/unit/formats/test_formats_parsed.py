@@ -408,6 +408,31 @@ def test_headers_of_tables_subtitles_and_names_with_underscores_are_text() -> No
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("..  note:: Never unplug.", "Never unplug."),
+        (".. note :: Never unplug.", "Never unplug."),
+        ("..\tnote::\n\n\tNever unplug.", "Never unplug."),
+        ("..  [1] Never unplug.", "Never unplug."),
+        ("..  |x|  replace :: never\n\n|x| unplug", "never unplug"),
+        (".. code-block :: python\n\n   x = *a*", "x = *a*"),
+        (".. a comment : : of words", ""),
+        ("it delegates to``add``and :app:`Pyramid`provides `a`b 2**3**4", None),
+        ("the ``a\n b``, ``c*d*`` and ``Foo``s", "the a\nb, c*d* and ``Foo``s"),
+        ("``a`` `b`_ `c`__ :r:`d` **e** (``f``) ``g``-``h`` '``i``'", "a b c d e (f) g-h 'i'"),
+        ("Go\n==\n\nT\n=\n\nx::\n\n  y", "Go\n\nT\n\nx:\n\ny"),
+    ],
+)
+def test_restructuredtext_is_read_as_docutils_reads_it(text: str, shown: str | None) -> None:
+    assert next(iter(read_rst(text))).text == (text if shown is None else shown)
+
+
+def test_signs_of_literals_that_end_nowhere_take_linear_time() -> None:
+    text = "a ``b``c" * 100_000
+    assert next(iter(read_rst(text))).text == text
+
+
 def test_bars_between_words_and_cells_are_no_replacements() -> None:
     table = "+-------+-----+\n|one two|three|\n+-------+-----+\n"
     (document,) = read_rst(f"The a |b|c and |d|e| of |f |.\n\n{table}\n.. |b| replace:: x\n")

@@ -15,9 +15,10 @@ from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.writer import TextWriter
 
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1{2,}\s*$")
-_DIRECTIVE = re.compile(r"\s*\.\. (?:\|[^|]+\| )?([\w:.+-]+)::(?:\s+(.*))?$")
+_SHORT = re.compile(r"(?!\.\.|::)([!-/:-@\[-`{-~])\1?$")  # below a title of one or two letters
+_DIRECTIVE = re.compile(r"\s*\.\. +(?:\|[^|]+\| +)?([\w:.+-]+) ?::(?:\s+(.*))?$")
 _EXPLICIT = re.compile(r"\s*\.\.(?:\s|$)")
-_FOOTNOTE = re.compile(r"(\s*)\.\. \[([^\]]+)\] ?")
+_FOOTNOTE = re.compile(r"(\s*)\.\. +\[([^\]]+)\] ?")
 _OPTION = re.compile(r"\s*:([\w-]+):(?:\s+(.*))?$")
 _NO_OPTIONS = frozenset(
     {"caption", "header", "subtitle", "return", "returns", "rtype", "raises", "raise", "yields", "param", "type"}
@@ -35,8 +36,8 @@ _SETTINGS = (_CODE - {"math"}) | {
     *("rst-class", "cssclass", "ipython", "jupyter-execute", "prompt", "grid", "date"),
 }
 """Directives whose argument is a path or a setting; that of any other is text, such as the name of a function."""
-_REPLACEMENT = re.compile(r"^( *)\.\. \|([^|\n]+)\| replace::((?:.*\n?)(?:^\1 +\S.*\n?)*)", re.MULTILINE)
-_LITERAL = re.compile(r"``(.+?)``")
+_REPLACEMENT = re.compile(r"^( *)\.\. +\|([^|\n]+)\| +replace ?::((?:.*\n?)(?:^\1 +\S.*\n?)*)", re.MULTILINE)
+_LITERAL = re.compile("``")
 _JOIN = "\ufdef"  # an escaped blank or line end, which joins what it stands between; a noncharacter, as _HIDDEN
 _HIDDEN = {sign: chr(0xFDD0 + number) for number, sign in enumerate("*`|_<>\\")}
 """Signs of inline markup that mean themselves behind a backslash, as what they are hidden meanwhile."""
@@ -44,11 +45,11 @@ _HIDING = str.maketrans(_HIDDEN)
 _SHOWN = {ord(hidden): sign for sign, hidden in _HIDDEN.items()} | {ord(_JOIN): ""}
 _ESCAPED = re.compile(r"\\(?:(\s)|(.))")
 _INLINE = (
-    (re.compile(r":[\w:+.-]+:`([^`<]+?)\s*<[^`>]*>`"), r"\1"),
-    (re.compile(r":[\w:+.-]+:`[~!]?([^`]*)`"), r"\1"),
-    (re.compile(r"`([^`<]+?)\s*<[^`>]*>`__?"), r"\1"),
-    (re.compile(r"`([^`]+)`(?:__?)?"), r"\1"),
-    (re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*"), r"\1"),
+    (re.compile(r"(?<!\w):[\w:+.-]+:`([^`<]+?)\s*<[^`>]*>`(?![\w`])"), r"\1"),
+    (re.compile(r"(?<!\w):[\w:+.-]+:`[~!]?([^`]+)`(?![\w`])"), r"\1"),
+    (re.compile(r"(?<![\w`])`([^`<]+?)\s*<[^`>]*>`__?(?![\w`])"), r"\1"),
+    (re.compile(r"(?<![\w`])`([^`]+)`(?:__?)?(?![\w`])"), r"\1"),
+    (re.compile(r"(?<![\w*])\*\*(\S(?:[^*]*\S)?)\*\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<![\w|])\|([^|\s](?:[^|]*[^|\s])?)\|_{0,2}(?![\w|])"), None),  # replaced by a directive's text
     (re.compile(rf"(?<!\w)((?!_)\w+?)__?(?=$|[\s.,;:!?){_JOIN}])"), r"\1"),  # a reference does not begin with _
@@ -116,11 +117,15 @@ class _Reader:
         if over and not self.paragraph:
             self.at += 1
             return True
-        if after and not line[:1].isspace() and _ADORNMENT.match(after[0]) and len(after[0]) >= min(len(line), 4):
+        if after and not line[:1].isspace() and self._underlines(after[0], line):
             self._add_heading(line.strip(), after[0][0])
             self.at += 2
             return True
         return False
+
+    def _underlines(self, adornment: str, title: str) -> bool:
+        pattern = _SHORT if len(title) <= 2 and not self.paragraph else _ADORNMENT
+        return pattern.match(adornment) is not None and len(adornment) >= min(len(title), 4)
 
     def _add_heading(self, text: str, adornment: str) -> None:
         self._end()
@@ -185,10 +190,29 @@ def _plain(text: str, replacements: Mapping[str, str]) -> str:
     def replaced(found: re.Match[str]) -> str:
         return replacements.get(" ".join(found[1].split()), found[1])
 
-    parts = _LITERAL.split(text)  # every second part is a literal
+    parts = _divided(text)
     parts[::2] = [
         _ESCAPED.sub(lambda sign: _JOIN if sign[1] else _HIDDEN.get(sign[2], sign[2]), part) for part in parts[::2]
     ]
     for pattern, replacement in _INLINE:
         parts[::2] = [pattern.sub(replaced if replacement is None else replacement, part) for part in parts[::2]]
     return "".join(parts).translate(_SHOWN)
+
+
+def _divided(text: str) -> list[str]:
+    """Divide a text at its literals, every second part; signs of literals inside a word are text, between words."""
+    signs = list(_LITERAL.finditer(text))
+    ends: list[int | None] = [None]  # for each sign, reversed: the first sign behind it that ends a literal
+    for sign in reversed(signs):
+        is_end = not text[sign.start() - 1 : sign.start()].isspace() and not text[sign.end() : sign.end() + 1].isalnum()
+        ends.append(sign.start() if is_end else ends[-1])
+    parts, position = [], 0
+    for sign, end in zip(signs, reversed(ends[:-1]), strict=True):
+        begins = (
+            not text[max(sign.start() - 1, 0) : sign.start()].isalnum()
+            and not text[sign.end() : sign.end() + 1].isspace()
+        )
+        if begins and end is not None and sign.start() >= position:
+            parts += [text[position : sign.start()], text[sign.end() : end]]
+            position = end + 2
+    return [*parts, text[position:]]
