@@ -97,8 +97,10 @@ def format_of(path: Path) -> str | None:
     by_name = EXTENSIONS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
     if by_name is None or by_name in WHOLE_FILES:
         by_content = format_of_content(path)
-        # a text that begins with a tag or with From may be about HTML or mail
-        if by_content in ("html", "mbox") and by_name in (*_MARKUP, "html", "eml"):
+        # a text that begins with a tag or with From may be about HTML or mail, and with names of texts, about TREC
+        if (by_content in ("html", "mbox") and by_name in (*_MARKUP, "html", "eml")) or (
+            by_content in ("trectext", "trecweb", "webap") and by_name in ("markdown", "rst", "html", "eml")
+        ):
             return by_name
         return by_content or by_name
     return by_name

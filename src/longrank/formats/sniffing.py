@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
+from codecs import getincrementaldecoder
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from longrank.formats.opening import open_bytes
 _SNIFFED = 4096  # bytes
 _BOM = b"\xef\xbb\xbf"
 _ZIP = b"PK\x03\x04"
+_PDF, _PDF_WITHIN = b"%PDF-", 1024
 _PARTS = {"word/document": "docx", "ppt/presentation": "pptx"}  # some programs add a number before .xml
 _MIMETYPES = {
     b"application/vnd.oasis.opendocument.text": "odt",
@@ -34,10 +36,18 @@ def format_of_content(path: Path) -> str | None:
             head = stream.read(_SNIFFED)
         if head.startswith(_ZIP):
             return _zipped(path)
-        if b"%PDF-" in head[:1024]:
+        if head.startswith(_PDF) or (_PDF in head[:_PDF_WITHIN] and not _is_utf8(head)):  # else a text about PDF
             return "pdf"
         return _text(path)
     return None
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Tell whether the first bytes of a file are UTF-8; the last character may be cut."""
+    with suppress(UnicodeDecodeError):
+        getincrementaldecoder("utf-8")().decode(head)
+        return True
+    return False
 
 
 def _zipped(path: Path) -> str | None:
@@ -57,7 +67,7 @@ def _text(path: Path) -> str | None:
     if head.startswith(b"From ") and re.match(rb"From \S+.*\n(?:>?From .*\n)?[\w-]+:", head):
         return "mbox"
     head = head.lower()
-    if b"<target_qid>" in head:
+    if head.startswith(b"<") and b"<target_qid>" in head:
         return "webap"
     if re.match(rb"<doc[\s>]", head):
         return "trecweb" if b"<dochdr>" in head else "trectext"

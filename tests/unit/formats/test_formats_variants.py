@@ -12,6 +12,7 @@ import pytest
 
 from document_files import docx, epub, odt, paragraph, pptx, zipped
 from longrank.errors import InputError
+from longrank.formats.corpora import format_of
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.child import parse
 from longrank.formats.parsed.markdown import read_markdown
@@ -224,6 +225,51 @@ def test_a_word_file_may_name_its_parts_as_it_likes(tmp_path: Path) -> None:
     assert parsed(path, "docx").text == "Cats\n\npurr"
     assert parsed(path, "docx").headings == [(0, 4, 1)]
     assert format_of_content(path) == "docx"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format"),
+    [
+        ("a.md", "About `<TARGET_QID>` of WebAP.", "markdown"),
+        ("a.md", '<doc id="1"> of a wiki', "markdown"),
+        ("a.html", "<doc>x</doc>", "html"),
+        ("a.eml", "Subject: PDF\n\nIt begins with %PDF-1.4\n", "eml"),
+        ("a.html", f"<p>%PDF-1.4 {'é' * 2048}", "html"),
+        ("a", "<DOC>\n<DOCNO>1</DOCNO>\n<TARGET_QID>7</TARGET_QID>", "webap"),
+        ("a.txt", "<DOC>\n<DOCNO>1</DOCNO>", "trectext"),
+        ("a.txt", "%PDF-1.4\n", "pdf"),
+    ],
+)
+def test_a_text_about_a_format_has_the_format_of_its_name(name: str, text: str, format: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert format_of(tmp_path / name) == format
+
+
+def test_a_pdf_behind_other_bytes_is_recognised(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"HTTP/1.1 200 OK\r\n\r\n%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
+    assert format_of(tmp_path / "a.txt") == "pdf"
+
+
+def test_damaged_comments_of_a_word_file_are_left_out_and_counted(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/comments"
+    listed = f'<Relationships><Relationship Id="r1" Type="{kind}" Target="comments.xml"/></Relationships>'
+    parts = {"word/_rels/document.xml.rels": listed, "word/comments.xml": f"<comments>{'x' * 500}</comments>"}
+    path = docx(tmp_path / "a.docx", paragraph("Cats"), **parts)
+    with zipfile.ZipFile(path) as archive:
+        info = archive.getinfo("word/comments.xml")
+        place = info.header_offset + 30 + len(info.filename) + info.compress_size // 2
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0xFF
+    path.write_bytes(content)
+    document = parsed(path, "docx")
+    assert document.text == "Cats"
+    assert document.notes["parts of Office files (comments, headers, charts) that are damaged, left out"] == 1
+
+
+def test_a_message_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_bytes("\ufeffSubject: Cats\n\nThey purr.\n".encode())
+    assert (parsed(tmp_path / "a.eml", "eml").title, parsed(tmp_path / "a.eml", "eml").text) == ("Cats", "They purr.")
 
 
 def test_parts_are_found_by_their_escaped_names_and_files_inserted_into_a_document_are_counted(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from email import policy
 from email.errors import InvalidBase64CharactersDefect, InvalidBase64LengthDefect, MessageError
@@ -54,7 +55,7 @@ def read_eml(path: str) -> Iterator[Parsed]:
     """
     with Path(path).open("rb") as stream:
         raw = stream.read(_MOST_BYTES + 1)
-    yield _message(raw)
+    yield _message(raw.removeprefix(BOM_UTF8))
 
 
 def read_mbox(path: str) -> Iterator[Parsed]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
+import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -93,7 +94,7 @@ class Container:
         """Return the root element of a part beside the main text; none, counted, if it cannot be read."""
         try:
             return [self.xml(name)]
-        except Unreadable:
+        except (Unreadable, zipfile.BadZipFile, zlib.error, EOFError):
             self.n_unread += 1
             return []
 
@@ -105,8 +106,6 @@ def opened(path: str) -> Iterator[Container]:
     Raises:
         Unreadable: not a zip file, cut off or damaged (also while its parts are read).
     """
-    import zlib
-
     try:
         with zipfile.ZipFile(path) as archive:
             yield Container(archive)
