@@ -92,14 +92,20 @@ def lineage_of(*folders: Path) -> list[dict[str, str]]:
 
 
 def _lineage(folder: Path) -> list[dict[str, str]]:
-    if (folder / FILE).is_file():
-        found = describe(folder)
-        run = (found["record"] or {}).get("run", {})
-    else:
-        found, run = _optional(folder / LINEAGE_FILE), _optional(folder / TRAINED).get("run")
-        run = run if isinstance(run, dict) else {}  # other programs' files may have this name
+    found, run = (describe(folder) if (folder / FILE).is_file() else _optional(folder / LINEAGE_FILE)), run_of(folder)
     own = [{key: run[key] for key in _TRAINING if key in run}] if {"qrels", "fold"} <= run.keys() else []
     return [*found.get("lineage", []), *run.get("lineage", []), *own]
+
+
+def run_of(folder: Path) -> dict[str, Any]:
+    """Return what the training of the weights in a model's folder depended on; empty if LongRank did not train them.
+
+    Raises:
+        InputError: a description or a record cannot be read.
+    """
+    record = describe(folder)["record"] if (folder / FILE).is_file() else _optional(folder / TRAINED)
+    run = (record or {}).get("run", {})
+    return run if isinstance(run, dict) else {}  # other programs' files may have this name
 
 
 def _optional(path: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from longrank.config import toml_value
 from longrank.errors import InputError, LongRankError, shown
 from longrank.formats.evidence import LINEAGE
 from longrank.index import Index
-from longrank.models.description import FILE, describe, lineage_of
+from longrank.models.description import lineage_of, run_of
 from longrank.networks.model_files import Model
 from longrank.protocols import (
     Aggregator,
@@ -279,19 +279,18 @@ def _models(scorer: Any) -> Iterator[Model]:
 
 def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> None:
     """Note where a pipeline reads documents otherwise than the training of its network, which may cost quality."""
-    place = scorer.model.path if hasattr(scorer, "model") else None
-    if place is None or not (place / FILE).is_file():
+    if getattr(scorer, "model", None) is None:
         return
-    then = (describe(place)["record"] or {}).get("run", {}).get("training", {}).get("read", {})
+    then = run_of(scorer.model.path).get("training", {}).get("read", {})
     now = {
         "passages": settings.passages.preset,
         "options": dict(settings.passages.options),
         "title": settings.title,
-        "max_tokens": scorer.max_tokens,
-        "max_query_tokens": scorer.packer.max_query_tokens,
+        "max_tokens": getattr(scorer, "max_tokens", None),
+        "max_query_tokens": scorer.packer.max_query_tokens if hasattr(scorer, "packer") else None,
     }
     for key, value in now.items():
-        if then.get(key) not in (None, value):
+        if value is not None and then.get(key) not in (None, value):
             notes.say(
                 f"'{scorer.model.name}' was trained with {key} {shown(then[key])} but reads with {shown(value)}: "
                 f"add --set {shlex.quote(f'{_SETTING_OF[key]}={toml_value(then[key])}')} to read as in training"

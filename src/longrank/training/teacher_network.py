@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from longrank.errors import InputError
-from longrank.models.description import check_trained
+from longrank.models.description import FILE, describe
 from longrank.models.folders import load_network
 from longrank.models.network import padded
 from longrank.models.network_reader import NetworkReader, query_limit
@@ -46,7 +46,8 @@ class TeacherNetwork:
     def __init__(self, settings: DocumentTraining, student: torch.nn.Module) -> None:
         model = find_model(str(settings.teacher and settings.teacher.model))
         with loading(model):
-            check_trained(model.name, model.path, False, Notes())
+            if describe(model.path)["untrained"]:
+                raise InputError("the teacher has never been trained", path=model.path / FILE, fix="train it first")
             network, tokenizer, _ = load_network(model.path)
         if network.unit != student.unit:
             raise InputError(

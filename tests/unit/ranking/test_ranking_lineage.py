@@ -105,3 +105,21 @@ def test_records_of_other_programs_have_no_lineage(content: str, tmp_path: Path)
 
     (tmp_path / "training.json").write_text(content)
     assert lineage_of(tmp_path, tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", ["bi-encoder", "cross-encoder"])
+def test_a_passage_model_that_is_read_at_another_length_than_in_training_is_noted(kind: str, tmp_path: Path) -> None:
+    from longrank.aggregation import make_aggregator
+    from longrank.ranking.passages import open_document_scorer
+    from longrank.ranking.settings import load_pipeline
+    from longrank.types import Notes
+    from tiny_models import save_cross_encoder, save_encoder
+
+    folder = (save_encoder if kind == "bi-encoder" else save_cross_encoder)(tmp_path / "model")
+    (folder / "training.json").write_text(json.dumps({"run": {"training": {"read": {"max_tokens": 24}}}}))
+    for length, is_noted in ((24, False), (20, True)):
+        options = f"scorer.options={{max_tokens = {length}}}"
+        settings, notes = load_pipeline("maxp", [f"scorer.name={kind}", options]), Notes()
+        open_document_scorer(None, settings, str(folder), make_aggregator("maxp"), notes)
+        said = f"was trained with max_tokens 24 but reads with {length}: add --set scorer.options.max_tokens=24"
+        assert any(said in line for line in notes.lines()) is is_noted
