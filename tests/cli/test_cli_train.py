@@ -250,11 +250,11 @@ def test_training_goes_on_from_a_trained_folder(
     assert train(folder, tmp_path / "still", sets=still, training=once) == 0
     assert train(folder, tmp_path / "b", sets=(model,), training=once) == 0
     assert train(folder, tmp_path / "c", "--make-folds", "3", "--fold", "s1", sets=(model,)) == 2
-    assert "may have seen the test queries" in capsys.readouterr().err  # A's queries are the folds'
+    assert "learned from 4 of the 4 test queries" in capsys.readouterr().err  # A's queries are the folds'
     sets = ("network.name=parade-attn", f"network.model={tmp_path / 'new'}")
     assert main(["create", "parade-attn", "--model", str(tmp_path / "a" / "model"), "-o", str(tmp_path / "new")]) == 0
     assert train(folder, tmp_path / "c", "--make-folds", "3", "--fold", "s1", sets=sets) == 2
-    assert "may have seen the test queries" in capsys.readouterr().err  # a new aggregator, the same encoder
+    assert "learned from 4 of the 4 test queries" in capsys.readouterr().err  # a new aggregator, the same encoder
     assert not (tmp_path / "c").exists()
     a, same, b = (
         load_file(path / "model" / "model.safetensors") for path in (tmp_path / "a", tmp_path / "still", tmp_path / "b")

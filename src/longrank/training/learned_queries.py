@@ -59,7 +59,7 @@ def check_unseen(
         InputError: such weights.
     """
     for name, fold in folds.items():
-        fix = f"take the {noun} of that fold, and choose the fold with --fold {name}"
+        fix = f"take a {noun} that did not; if each fold has its own, choose the fold with --fold {name}"
         test = [queries[query_id] for query_id in fold.test]
         for training in lineage:
             if LEARNED in training:

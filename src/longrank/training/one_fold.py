@@ -30,8 +30,9 @@ from longrank.training.together import Together
 from longrank.training.updates import with_precision
 from longrank.types import Notes, Run
 
-MAY_DIFFER = (  # among folds: the initial network and the teacher
+MAY_DIFFER = (  # among folds: the initial network, the teacher, and a first stage that is tuned for each fold
     "processes.",
+    "run.first_stage.",
     "run.fold.",
     "run.learned.",
     "run.lineage.",

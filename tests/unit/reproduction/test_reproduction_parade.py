@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,32 @@ def test_aggregators_and_baselines_are_rows_of_one_table(lab: TinyLab, systems: 
     asked = f"systems={systems}".replace("'", '"')
     rows = lab.rows(f"parade/{name}", {"electra": lab.encoder}, asked, "train.read.options.max_passages=4")
     assert list(rows) == systems
+
+
+@pytest.mark.neural
+def test_each_fold_learns_from_a_first_stage_by_its_own_setting(tmp_path: Path) -> None:
+    """The pooled run has the training queries by settings that other folds chose on the fold's test queries."""
+    import longrank
+    from longrank.formats.trec import read_run
+    from longrank.storage import digest_of
+    from longrank.types import Notes
+
+    lab = TinyLab(tmp_path)
+    asked = ('systems=["BM25", "PARADE-Max"]', 'bm25_grid={k1 = "0.2,3", b = "0,1"}')
+    rows = lab.rows("parade/table2-gov2-title", {"electra": lab.encoder}, *asked)
+    assert list(rows) == ["BM25", "PARADE-Max"]
+    folder = lab.output / "parade/table2-gov2-title"
+    pooled = read_run(folder / "bm25/run.txt", Notes())
+    for choice in json.loads((folder / "bm25/tuning.json").read_text())["choices"]:
+        name, setting = choice["name"], choice["setting"]
+        own = read_run(folder / f"bm25-{name}.run", Notes())
+        expected = longrank.retrieve(lab.output / "index", folder / "queries.jsonl", preset="bm25-anserini", **setting)
+        shape = [[(row.query_id, row.doc_id) for row in run.rows()] for run in (own, expected)]
+        assert shape[0] == shape[1]
+        for query_id in choice["tested_on"]:
+            assert [row[1:4] for row in own.get(query_id)] == [row[1:4] for row in pooled.get(query_id)]
+        record = json.loads((folder / "parade-max" / name / "run.json").read_text())
+        assert record["run"]["first_stage"] == digest_of([list(row) for row in own.rows()])
 
 
 @pytest.mark.neural

@@ -65,6 +65,9 @@ def test_bm25_of_parade_is_tuned_on_development_queries(name: str, tiny: Path) -
     assert len(tuned) == 1
     assert tuned[0][tuned[0].index("--choose-by") + 1] == "dev"
     assert {"k1=0.1:1:0.1", "b=0.1:1:0.1"} <= set(tuned[0])
+    trained = [one for one in commands_of(f"parade/{name}", tiny, sets) if one[0] == "train"]
+    assert all(Path(one[5]).name == f"bm25-{one[one.index('--fold') + 1]}.run" for one in trained)
+    assert trained
     assert not [one for one in commands_of(f"parade/{name}", tiny, [*sets, "bm25_grid={}"]) if one[0] == "tune"]
     assert any("development" in one.text for one in load_recipe(f"parade/{name}")[0].decision)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_run
-from longrank.reproduction.papers.trained import file_name, first_stage, interpolated
+from longrank.reproduction.papers.trained import file_name, first_stage, interpolated, train
 from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.workbench import Workbench
 from longrank.types import Notes
@@ -90,8 +90,8 @@ def passages(bench: Workbench) -> Iterator[ObtainedRow]:
     first = first_stage(bench, "BM25+RM3")
     for role in bench.settings["encoders"]:
         name = file_name(role)
-        overrides = {"network.name": "birch-passage", "network.model": bench.model(role), **bench.settings["train"]}
-        trained = bench.train(name, "parade", first, overrides)
+        overrides = {"network.name": "birch-passage", "network.model": bench.model(role)}
+        trained = train(bench, name, "parade", first, overrides)
         yield bench.ranked(role, trained / "test.run")
         mixed = interpolated(bench, f"{name}-mixed", trained, first, bench.settings["alpha"])
         yield bench.ranked(f"{role} + BM25", mixed)
@@ -102,10 +102,10 @@ def passages(bench: Workbench) -> Iterator[ObtainedRow]:
 
 def table_1_1(bench: Workbench) -> Iterator[ObtainedRow]:
     """Microblog: queries and judged tweets for training and for validation."""
-    train, dev = bench.folder / "rows.jsonl", bench.folder / "dev.jsonl"
-    parts = ("--queries", bench.queries, "--qrels", bench.qrels, "-o", train, "--dev", dev)
-    bench.do("rows", "microblog", *bench.sources, *parts, "--dev-queries", bench.settings["validation"], output=train)
-    yield bench.measured("training", lambda: _counted(bench, train))
+    rows, dev = bench.folder / "rows.jsonl", bench.folder / "dev.jsonl"
+    parts = ("--queries", bench.queries, "--qrels", bench.qrels, "-o", rows, "--dev", dev)
+    bench.do("rows", "microblog", *bench.sources, *parts, "--dev-queries", bench.settings["validation"], output=rows)
+    yield bench.measured("training", lambda: _counted(bench, rows))
     yield bench.measured("validation", lambda: _counted(bench, dev))
 
 

@@ -18,6 +18,7 @@ from longrank.reproduction.papers.trained import (
     TRANSFORMER,
     applied,
     file_name,
+    first_of,
     first_stage,
     standalone,
     train,
@@ -150,8 +151,12 @@ def _taught(bench: Workbench, teacher: Path, first: Path) -> dict[str, Path]:
         return {fold: teacher / fold / "model" for fold in bench.fold_names}
     use = use_of(bench, "distillation", {})
     use = use._replace(depth=use.learned_depth)
-    models = {fold: str(teacher / fold / "model") for fold in bench.fold_names}
-    return {fold: applied(bench, f"teacher-{fold}", use, model, first).evidence for fold, model in models.items()}
+
+    def taught(fold: str) -> Path:
+        model, run = str(teacher / fold / "model"), first_of(bench, first, fold)
+        return applied(bench, f"teacher-{fold}", use, model, run).evidence
+
+    return {fold: taught(fold) for fold in bench.fold_names}
 
 
 def _distilled(bench: Workbench, size: str, plain: Path, taught: Mapping[str, Path], first: Path) -> Path:

@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from longrank.errors import InputError
+from longrank.evaluation.tuning.folder import RUN, TUNING
 from longrank.reproduction.assignments import Overrides, assignments, flat
 from longrank.reproduction.workbench import Reranked, Workbench
 from longrank.training.settings import load_document_training
@@ -33,6 +34,8 @@ def train(
     bench: Workbench, name: str, protocol: str, first: Path, overrides: Overrides, *, folds: Path | None = None
 ) -> Path:
     """Train over the folds; return the folder, with ``test.run``."""
+    if _tuned_stage(bench, first) is not None:
+        return train_by_fold(bench, name, protocol, first, lambda fold: overrides, folds=folds)
     return bench.train(file_name(name), protocol, first, with_train_settings(bench, overrides), folds=folds)
 
 
@@ -45,11 +48,10 @@ def train_by_fold(
     *,
     folds: Path | None = None,
 ) -> Path:
-    """Train fold by fold, each with its own overrides; return the folder."""
+    """Train fold by fold, each with its own overrides and by `first_of`; return the folder."""
     for fold in bench.fold_names:
-        bench.train(
-            file_name(name), protocol, first, with_train_settings(bench, overrides(fold)), "--fold", fold, folds=folds
-        )
+        settings, run = with_train_settings(bench, overrides(fold)), first_of(bench, first, fold)
+        bench.train(file_name(name), protocol, run, settings, "--fold", fold, folds=folds)
     return bench.folder / file_name(name)
 
 
@@ -114,12 +116,39 @@ def first_stage(bench: Workbench, name: str) -> Path:
                 "no such first stage or file", got=name, fix=f"name a run file or {' or '.join(FIRST_STAGES)}"
             )
         return Path(name)
-    setting, rule = _TUNING[name]
-    grid, given = bench.settings.get(setting), bench.settings["first_stages"].get(name)
+    grid, fixed = _grid(bench, name)
     if grid:
-        fixed = {key: value for key, value in (given or {}).items() if key not in grid}
+        rule = _TUNING[name][1]
         return bench.tuned(name.lower(), FIRST_STAGES[name], grid, "AP", "--choose-by", rule, overrides=fixed)
-    return bench.retrieve(name.lower(), FIRST_STAGES[name], given)
+    return bench.retrieve(name.lower(), FIRST_STAGES[name], fixed)
+
+
+def first_of(bench: Workbench, first: Path, fold: str) -> Path:
+    """Return the run that a fold's network learns from: of a tuned first stage, all queries by the fold's own setting.
+
+    A tuned first stage has each query by the setting of the fold that tests the query. Other folds chose these settings
+    on the test queries of this fold.
+    """
+    name = _tuned_stage(bench, first)
+    if name is None:
+        return first
+    grid, fixed = _grid(bench, name)
+    chosen: Overrides = dict.fromkeys(grid, "CHOSEN")  # stands for the values in commands that are only listed
+    if not bench.dry:
+        choices = bench.read_json(first.with_name(TUNING))["choices"]
+        chosen = next(choice["setting"] for choice in choices if choice["name"] == fold)
+    return bench.retrieve(f"{name.lower()}-{fold}", FIRST_STAGES[name], {**fixed, **chosen})
+
+
+def _tuned_stage(bench: Workbench, first: Path) -> str | None:
+    """Return the name of a first stage whose run `first` was tuned over the folds; None: another run."""
+    return next((name for name in FIRST_STAGES if first == bench.folder / name.lower() / RUN), None)
+
+
+def _grid(bench: Workbench, name: str) -> tuple[Mapping[str, str], Overrides]:
+    """Return the grid of a first stage, empty if it is not tuned, and its other settings."""
+    grid, given = bench.settings.get(_TUNING[name][0]) or {}, bench.settings["first_stages"].get(name) or {}
+    return grid, {key: value for key, value in given.items() if key not in grid}
 
 
 def standalone(name: str, model: str, *, most_passages: int = 16) -> dict[str, object]:
