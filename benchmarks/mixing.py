@@ -32,7 +32,6 @@ from benchmarks.training_examples import sample
 from benchmarks.training_pools import is_training_article
 from longrank.collections import read_qrels, read_queries
 from longrank.collections.documents import locate_documents
-from longrank.formats.records import CorpusOptions
 from longrank.formats.trec import read_run, write_run
 from longrank.ranking.build import add_vectors
 from longrank.ranking.settings import load_pipeline
@@ -54,7 +53,7 @@ class Task(NamedTuple):
     """A collection with its measure, its dev and test split, and numbers of queries.
 
     A split is a value of the queries' field ``split``, "training" or "other" articles, "all", or "" for none. `before`:
-    the pipelines of earlier versions are measured, too, which need other vectors. `fields`: of a record, to index.
+    the pipelines of earlier versions are measured, too, which need other vectors.
     """
 
     name: str
@@ -64,7 +63,6 @@ class Task(NamedTuple):
     n_dev: int = 500
     n_test: int = 1000
     before: bool = False
-    fields: tuple[str, ...] | None = None
 
 
 TASKS = (
@@ -74,7 +72,7 @@ TASKS = (
     Task("qmsum", "RR@10", "val", "test"),
     Task("scifact", "RR@10", "train", "dev"),
     Task("cranfield", "nDCG@10", "all"),
-    Task("cacm", "nDCG@10", test="all", fields=("raw",)),
+    Task("cacm", "nDCG@10", test="all"),
 )
 
 
@@ -167,8 +165,7 @@ def prepared(task: Task, data: Path, folder: Path, split: str, n: int) -> Prepar
     queries = read_queries(source, notes)
     if not (folder / "index").exists():
         keep = kept_documents(task.name, source, queries)
-        options = CorpusOptions(fields=task.fields) if task.fields else None
-        located = locate_documents([str(source)], notes, options)
+        located = locate_documents([str(source)], notes)
         longrank.Index.build([one.document for one in located if keep(one.document.doc_id)], folder / "index")
     add_vectors(folder / "index", "minilm", load_pipeline("mixed").passages.preset, notes, lambda done: None)
     chosen = sample(of_split(queries, split, data), n, 0, lambda query: query.query_id)

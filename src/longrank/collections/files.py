@@ -110,7 +110,7 @@ def skip(path: Path, kind: str, reason: str, options: FileOptions, notes: Notes)
 
 
 def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
-    """Yield the chosen regular files below a folder, sorted, without linked folders and LongRank's folders."""
+    """Yield the chosen files below a folder, sorted, without linked folders and LongRank's folders."""
 
     def fail(error: OSError) -> None:
         raise InputError(f"cannot be read: {error.strerror or error}", path=error.filename)
@@ -125,7 +125,11 @@ def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
             name for name in folders if name not in _IGNORED and _is_chosen(before / name, options, True)
         )
         chosen = (Path(parent, name) for name in sorted(files) if _is_chosen(before / name, options, False))
-        yield from (path for path in chosen if path.is_file())
+        for path in chosen:
+            if path.is_file():
+                yield path
+            else:
+                skip(path, "links to nothing, pipes and devices skipped", "", options, notes)
 
 
 def _is_chosen(path: Path, options: FileOptions, folder: bool) -> bool:

@@ -48,10 +48,10 @@ def _read(format: str, file: SourceFile, notes: Notes, options: CorpusOptions) -
 def _record(file: SourceFile, parsed: Parsed, notes: Notes) -> Record:
     for kind, count in parsed.notes.items():
         notes.add(kind, str(file.path), count)
-    if SOURCE in parsed.values:
-        notes.add(
-            f"values '{SOURCE}' of the files themselves left out: the field holds the file's path", str(file.path)
-        )
+    for name, content in ((SOURCE, "path"), ("text", "text")):
+        if name in parsed.values:
+            kind = f"values '{name}' of the files themselves left out: the field holds the file's {content}"
+            notes.add(kind, str(file.path))
     values: dict[str, Any] = {**parsed.values, "title": parsed.title, "text": parsed.text, SOURCE: file.source}
     if parsed.pages:
         values |= {"pages": len(parsed.pages), PAGE_STARTS: parsed.pages}

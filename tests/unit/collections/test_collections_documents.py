@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -308,6 +309,15 @@ def test_a_linked_folder_is_not_walked_so_that_circles_end(tmp_path: Path) -> No
     (tmp_path / "a.txt").write_text("x")
     (tmp_path / "self").symlink_to(tmp_path, target_is_directory=True)
     assert len(documents(tmp_path)) == 1
+
+
+def test_links_to_nothing_and_pipes_are_skipped_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "b.txt").symlink_to(tmp_path / "nothing.txt")
+    os.mkfifo(tmp_path / "c.txt")
+    notes = Notes()
+    assert [document.doc_id for document in read_documents(tmp_path, notes=notes)] == ["a.txt"]
+    assert notes["links to nothing, pipes and devices skipped"] == 2
 
 
 def test_of_a_collection_folder_the_documents_are_read(tmp_path: Path) -> None:
