@@ -39,6 +39,8 @@ write what a new worker writes again."""
 
 RunCommand = Callable[[Sequence[str], str], None]
 """Runs the arguments of a ``longrank`` command line, with the phase (``3 of 12``) for display; raises on failure."""
+CHOSEN = "CHOSEN"
+"""Stands in listed commands for a value that an earlier command chooses."""
 
 
 class CommandFailed(LongRankError):

@@ -29,7 +29,7 @@ from longrank.reproduction.departures import (
 from longrank.reproduction.folders import check_models, claim, fingerprint, is_description, replace, state_of
 from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
 from longrank.reproduction.papers import PROGRAMS
-from longrank.reproduction.phases import Phases, RunCommand
+from longrank.reproduction.phases import CHOSEN, Phases, RunCommand
 from longrank.reproduction.recipe import NOT_PUBLISHED
 from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
 from longrank.reproduction.rows import ObtainedRow
@@ -98,7 +98,10 @@ def recipe_script(selected: SelectedRecipe, folder: Path, collection: Collection
     phases, trial = _dry(selected, folder, collection, inputs)
     described = {role: model for role, model in trial.requested_models.items() if is_description(model)}
     roles = [f"# role:{role} stands for --model '{role}=FOLDER': {model}\n" for role, model in described.items()]
-    return "".join(roles) + phases.script()
+    script = phases.script()
+    if f"={CHOSEN}" in script:
+        roles.append(f"# {CHOSEN} stands for a value that the fold chose: see tuning.json of the tuned first stage\n")
+    return "".join(roles) + script
 
 
 def build_index(recipes: Iterable[SelectedRecipe], folder: Path, collection: Collection, run: RunCommand) -> None:

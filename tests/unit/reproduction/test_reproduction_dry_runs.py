@@ -58,6 +58,7 @@ def test_the_commands_of_a_dry_run_parse_and_their_inputs_exist(
     lines = capsys.readouterr().out.splitlines()
     roles = set(re.findall(r"^# role:(\S+) stands for --model", "\n".join(lines), re.MULTILINE))
     assert roles <= set(load_recipe(name)[0].models)
+    assert any(line.startswith("# CHOSEN stands for") for line in lines) is any("=CHOSEN" in line for line in lines)
     made = [str(out / "scores.cache"), *(str(out / name / written) for written in (*INPUTS, "queries-"))]
     commands = [shlex.split(line) for line in lines if not line.startswith("#")]
     assert commands or name in WITHOUT_COMMANDS

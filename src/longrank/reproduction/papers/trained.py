@@ -14,6 +14,7 @@ from typing import NamedTuple
 from longrank.errors import InputError
 from longrank.evaluation.tuning.folder import RUN, TUNING
 from longrank.reproduction.assignments import Overrides, assignments, flat
+from longrank.reproduction.phases import CHOSEN
 from longrank.reproduction.workbench import Reranked, Workbench
 from longrank.training.settings import load_document_training
 
@@ -133,10 +134,9 @@ def first_of(bench: Workbench, first: Path, fold: str) -> Path:
     if name is None:
         return first
     grid, fixed = _grid(bench, name)
-    chosen: Overrides = dict.fromkeys(grid, "CHOSEN")  # stands for the values in commands that are only listed
-    if not bench.dry:
-        choices = bench.read_json(first.with_name(TUNING))["choices"]
-        chosen = next(choice["setting"] for choice in choices if choice["name"] == fold)
+    tuning, chosen = first.with_name(TUNING), dict.fromkeys(grid, CHOSEN)
+    if tuning.is_file():  # else commands are only listed
+        chosen = next(choice["setting"] for choice in bench.read_json(tuning)["choices"] if choice["name"] == fold)
     return bench.retrieve(f"{name.lower()}-{fold}", FIRST_STAGES[name], {**fixed, **chosen})
 
 
