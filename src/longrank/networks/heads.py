@@ -14,6 +14,7 @@ from typing import Any
 
 from longrank.errors import InputError
 from longrank.networks.checks import check_weights, read_json
+from longrank.networks.hub import note_unfetched
 from longrank.networks.model_files import Model
 from longrank.networks.module_settings import check_texts_and_loading, own_settings
 from longrank.networks.padding import check_padding
@@ -33,6 +34,7 @@ def load_classifier(model: Model, notes: Notes) -> tuple[Any, Any]:
     Raises:
         InputError: as `check_weights`, `check_pairs` and `check_padding`; or texts of pairs would be changed.
     """
+    note_unfetched(model.name, model.path, notes)
     if _made_for(model, _NEXT_SENTENCE):
         loaded = load_pretrained(model, "AutoModelForNextSentencePrediction")
         notes.say(

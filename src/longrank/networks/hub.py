@@ -15,8 +15,12 @@ from typing import Any
 
 from longrank.errors import InputError, MissingExtra
 from longrank.networks.checks import modules_of
+from longrank.types import Notes
 
 _UNWANTED = ("onnx/*", "openvino/*")
+_SETTINGS = ("config_sentence_transformers.json", "sentence_bert_config.json", "tokenizer_config.json")
+"""Files of prompts and lengths, which a model may lack and other programs leave out of the cache. The cache names files
+that a model lacks in its folder ``.no_exist``."""
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 
 
@@ -47,7 +51,7 @@ def find_on_hub(
     with suppress(Exception):  # the client's errors: files are missing
         cached = Path(fetch(local_files_only=True))
     if cached is not None and (whole or _is_whole)(cached):
-        return cached
+        return cached if whole else _with_settings(name, cached, fetch)
     try:
         return Path(fetch())
     except Exception as error:  # errors of the client, the network and the system
@@ -60,6 +64,39 @@ def find_on_hub(
             got=name if revision is None else f"{name}@{revision}",
             fix="name a folder with its files, the alias 'minilm', or check name, revision and network",
         ) from None
+
+
+def unfetched(folder: Path) -> list[str]:
+    """Return files of settings that a model may have, although its snapshot in the cache lacks them; else none."""
+    if folder.parent.name != "snapshots":
+        return []
+    lacked = folder.parents[1] / ".no_exist" / folder.name
+    return [name for name in _SETTINGS if not any(folder.rglob(name)) and not (lacked / name).is_file()]
+
+
+def _with_settings(name: str, folder: Path, fetch: Callable[..., str]) -> Path:
+    """Return a snapshot with the files of settings that its model has; the cache names the others."""
+    from huggingface_hub import HfApi
+
+    if not (names := unfetched(folder)):
+        return folder
+    with suppress(Exception):  # without an answer, or in a cache that is read-only, the next call asks again
+        files = {Path(file).name for file in HfApi().list_repo_files(name, revision=folder.name)}
+        if not files.isdisjoint(names):
+            fetch(revision=folder.name)
+        for lacked in (folder.parents[1] / ".no_exist" / folder.name / name for name in names if name not in files):
+            lacked.parent.mkdir(parents=True, exist_ok=True)
+            lacked.touch()
+    return folder
+
+
+def note_unfetched(name: str, folder: Path, notes: Notes) -> None:
+    """Note files of settings that a model in the cache may have, and that could not be fetched."""
+    if files := unfetched(folder):
+        listed = ", ".join(files)
+        notes.say(
+            f"'{name}': the cache may lack files with its prompts and lengths, and the hub did not answer: {listed}"
+        )
 
 
 def _is_whole(folder: Path) -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from longrank.errors import InputError
 from longrank.networks.checks import check_weights
+from longrank.networks.hub import note_unfetched
 from longrank.networks.late_settings import is_late
 from longrank.networks.loading import own_weights, position_limit
 from longrank.networks.model_files import Model
@@ -45,6 +46,7 @@ def load_sentence_encoder(model: Model, device: str, notes: Notes) -> Any:
     """
     from sentence_transformers import SentenceTransformer
 
+    note_unfetched(model.name, model.path, notes)
     modules = model.path / "modules.json"
     if modules.is_file() and "LogitScore" in modules.read_text(encoding="utf-8"):  # its words would not be read
         raise InputError("is a decoder reranker, no bi-encoder", path=modules, fix="use the scorer 'decoder'")

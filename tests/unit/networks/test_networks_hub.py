@@ -12,12 +12,15 @@ import pytest
 from longrank.errors import InputError, MissingExtra
 from longrank.networks.model_files import find_model
 from longrank.scoring.cross_encoder import CrossEncoder
+from longrank.types import Notes
 from tiny_models import save_cross_encoder, save_encoder, task
 
 pytestmark = pytest.mark.neural
 
 COMMITS = {"main": "a" * 40, "v1": "b" * 40}
 NAME = "someone/tiny-reranker"
+LACKED = ("config_sentence_transformers.json", "sentence_bert_config.json")
+"""Files that the tiny models lack, as the hub's clients mark them."""
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +41,10 @@ def cache(tmp_path: Path, made: dict[str, Path], monkeypatch: pytest.MonkeyPatch
     for revision, commit in COMMITS.items():
         (folder / "refs" / revision).write_text(commit)
         shutil.copytree(made[revision], folder / "snapshots" / commit)
+        lacked = folder / ".no_exist" / commit
+        lacked.mkdir(parents=True)
+        for name in LACKED:
+            (lacked / name).touch()
     return folder
 
 
@@ -154,6 +161,41 @@ def test_a_whole_bi_encoder_asks_no_network_and_a_part_has_a_fingerprint_of_its_
     (snapshot / "modules.json").unlink()
     assert find_model(NAME).fingerprint != whole
     assert asked == [True, True, False]
+
+
+def test_settings_that_another_program_left_out_are_fetched_or_noted(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """transformers fetches neither prompts nor the length of sentence-transformers."""
+    import huggingface_hub
+
+    commit = COMMITS["main"]
+    shutil.rmtree(cache / ".no_exist" / commit)
+    notes = Notes()
+    CrossEncoder(find_model(NAME), notes=notes)
+    assert any("may lack files with its prompts and lengths" in line and LACKED[1] in line for line in notes.lines())
+    usual, asked = huggingface_hub.snapshot_download, []
+
+    def downloads(name: str, **options: object) -> str:
+        if not options.get("local_files_only"):
+            asked.append(options["revision"])
+            (cache / "snapshots" / commit / LACKED[1]).write_text('{"max_seq_length": 24}')
+        return str(usual(name, **(options | {"local_files_only": True})))
+
+    def listed(client: object, name: str, *, revision: str) -> list[str]:
+        asked.append(f"files of {revision}")
+        return ["config.json", LACKED[1]]
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
+    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", listed)
+    notes = Notes()
+    assert CrossEncoder(find_model(NAME), notes=notes).max_tokens == 24
+    assert asked == [f"files of {commit}", commit]
+    assert not any("may lack files" in line for line in notes.lines())
+    assert (cache / ".no_exist" / commit / LACKED[0]).is_file()
+    assert not (cache / ".no_exist" / commit / LACKED[1]).exists()
+    find_model(NAME)
+    assert len(asked) == 2
 
 
 def test_a_name_that_is_neither_in_the_cache_nor_to_be_had_is_one_line(cache: Path) -> None:
