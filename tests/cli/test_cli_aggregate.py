@@ -141,7 +141,11 @@ def test_evidence_of_early_stopping_is_ranked_alone(files: Files, capsys: pytest
     assert "early stopping left this evidence incomplete" in capsys.readouterr().err
     assert main(arguments(files, "-a", "sump")) == 2
     assert "its bound holds for maxp only (got 'sump')" in capsys.readouterr().err
+    lacks = "the run lacks documents that early stopping skipped"
     assert main(arguments(files, "-a", "maxp", "--first-stage", str(files["first"]))) == 0
+    assert lacks not in capsys.readouterr().err
+    assert main(arguments(files, "-a", "maxp")) == 0
+    assert lacks in capsys.readouterr().err
 
 
 def test_evidence_is_not_replaced_by_its_run(files: Files, capsys: pytest.CaptureFixture[str]) -> None:

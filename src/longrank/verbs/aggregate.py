@@ -12,7 +12,7 @@ from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
 from longrank.collections import read_run
 from longrank.errors import InputError
-from longrank.formats.evidence import check_complete, missing_in, open_evidence
+from longrank.formats.evidence import STOPPED, check_complete, missing_in, open_evidence
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 
@@ -70,6 +70,8 @@ def aggregate(
     function = make_aggregator(aggregator, **options)
     records = mixed_again(header, records, mix, mix_method)
     stage = None if first_stage is None else read_run(first_stage, notes)
+    if stage is None and STOPPED in header:
+        notes.say("the run lacks documents that early stopping skipped: give the first stage, and they follow below")
     run = aggregate_run(
         counting_unread(records if stage is None else comparing_first_stage(records, stage, notes), notes),
         function,
