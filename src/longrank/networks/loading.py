@@ -133,7 +133,7 @@ def choose_max_tokens(model: Model, requested: int | None, *limits: int | None) 
     Raises:
         InputError: `requested` or the model's limit is below 8 tokens, or `requested` is above the limit.
     """
-    limit = min([limit for limit in limits if limit is not None and limit < _UNLIMITED], default=512)
+    limit = int(min([limit for limit in limits if limit is not None and limit < _UNLIMITED], default=512))  # or 512.0
     if limit < _LEAST_TOKENS:
         raise InputError(f"the model reads {limit} tokens at most, too few for a passage", path=model.path)
     if requested is not None and not _LEAST_TOKENS <= requested <= limit:

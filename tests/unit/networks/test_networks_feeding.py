@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,12 +109,14 @@ def test_loading_writes_nothing_to_stderr_and_a_pooling_chosen_for_the_user_is_s
         ((None, 384), 384),
         ((int(1e30), None), 512),  # nothing names a limit, as in models with relative positions
         ((), 512),
+        ((64.5, 514), 64),  # as some files write it
     ],
 )
 def test_a_model_reads_as_much_as_its_least_limit_and_512_tokens_if_it_has_none(
-    limits: tuple[int | None, ...], read: int
+    limits: tuple[Any, ...], read: int
 ) -> None:
     model = Model("m", Path("m"), Path("m"), "m")
+    assert isinstance(choose_max_tokens(model, None, *limits), int)
     assert choose_max_tokens(model, None, *limits) == choose_max_tokens(model, read, *limits) == read
     with pytest.raises(InputError, match=f"between 8 and {read} for "):
         choose_max_tokens(model, read + 1, *limits)
