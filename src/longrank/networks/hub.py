@@ -112,7 +112,7 @@ def _is_whole(folder: Path) -> bool:
         return (
             (bool(modules) or (folder / "longrank.json").is_file() or names_head(config))
             and _has_weights(network)
-            and any(any(network.glob(pattern)) for pattern in _VOCABULARIES)
+            and any(path.is_file() for pattern in _VOCABULARIES for path in network.glob(pattern))  # no dead link
             and all((place / "config.json").is_file() for kind, place in modules if kind != "Normalize")
         )
     except FileNotFoundError:
