@@ -107,7 +107,9 @@ class Knrm(DocumentNetwork):
         query, passage = features["query_mask"].bool(), features["passage_mask"].bool()
         if self._separators:
             attended = features["attention_mask"].bool()
-            query, passage = _with_next(query) & attended, _with_next(passage) & attended
+            last = attended & ~torch.nn.functional.pad(attended[:, 1:], (0, 1))  # the separator of an empty passage
+            empty = ~passage.any(1, keepdim=True)
+            query, passage = _with_next(query) & attended, (_with_next(passage) & attended) | (empty & last)
         tokens = int(query.sum(1).max())
         if tokens > self._room:
             raise ValueError(f"{tokens} tokens of a query, but room for {self._room}")

@@ -103,6 +103,27 @@ def test_separators_count_as_tokens_if_asked(encoders: Encoders) -> None:
     assert rows[0, :6].tolist() == [1, 1, 1, 1, 0, 0]  # room for the separator, too
 
 
+def test_the_separator_of_an_empty_passage_counts_as_that_of_another(encoders: Encoders) -> None:
+    import torch
+
+    network = made(encoders, separators=True, max_query_tokens=5)
+    given = features(2)
+    end = N_QUERY + 3  # [CLS], the query, two separators
+    given["passage_mask"][1] = 0
+    given["attention_mask"][1] = (torch.arange(given["attention_mask"].shape[1]) < end).to(
+        given["attention_mask"].dtype
+    )
+    rows = network.encode(given).detach()
+    states = network.encoder(
+        **{name: given[name] for name in ("input_ids", "attention_mask")}, output_hidden_states=True
+    ).hidden_states[0]
+    separator = torch.arange(states.shape[1]) == end - 1
+    counts = network._soft_counts(states[1:], torch.arange(1, N_QUERY + 2)[None], separator[None])[0]
+    found = rows[1, 6:].view(6, 3, 11)[: N_QUERY + 1, 0]
+    assert torch.allclose(found, counts, atol=1e-5)
+    assert counts.sum() > 0
+
+
 def test_a_query_longer_than_there_is_room_for_is_an_error(encoders: Encoders) -> None:
     network = made(encoders, max_query_tokens=2)
     assert network.max_query_tokens == 2
