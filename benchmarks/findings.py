@@ -67,13 +67,10 @@ def main() -> None:
         return kept_values(ranked, measure, args.gains, args.open)
 
     found = []
-    for name, comparisons in questions().items():
-        try:
-            rows = tested(list(comparisons), values)
-        except FileNotFoundError:
-            rows = known[name]
-            print(f"kept: {name}")
-        found.append({"question": name, "rows": rows})
+    for name, comparisons in ((name, list(each)) for name, each in questions().items()):
+        rankings = [ranked for each in comparisons for ranked in (each.system, each.base)]
+        is_kept = name not in known or all(file_of(ranked, args.gains, args.open).exists() for ranked in rankings)
+        found.append({"question": name, "rows": tested(comparisons, values) if is_kept else known[name]})
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     (args.results.parent / "findings-tests.md").write_text(as_markdown(found), encoding="utf-8")
 
@@ -188,17 +185,24 @@ def _all_folds() -> Iterator[Comparison]:
         yield _gained("squad-dev-sections", "end-to-end/parade-max/test.run", base)
 
 
+def file_of(ranked: Ranked, gains: Path, recipes: Path) -> Path:
+    """Return the file that holds a ranking, or a recipe's values by query."""
+    if ranked.place in TASKS:
+        return gains / ranked.place / ranked.name
+    return recipes / ranked.place / "per-query.json"
+
+
 def kept_values(ranked: Ranked, measure: str, gains: Path, recipes: Path) -> Mapping[str, float]:
     """Return query_id -> value: of a recipe's queries, of a collection's, or of its first fold's; not ranked is 0."""
     if ranked.place not in TASKS:
-        kept = json.loads((recipes / ranked.place / "per-query.json").read_text(encoding="utf-8"))
+        kept = json.loads(file_of(ranked, gains, recipes).read_text(encoding="utf-8"))
         found: dict[str, float] = kept[ranked.name][measure]
         return found
     folder = gains / ranked.place
     judged = read_qrels(folder / "qrels.txt", Notes())
     if "/s1/" in ranked.name:
         judged = {query_id: judged[query_id] for query_id in read_folds(folder / "folds.json", Notes())["s1"].test}
-    (values,) = evaluate(judged, read_run(folder / ranked.name, Notes()), [measure]).values()
+    (values,) = evaluate(judged, read_run(file_of(ranked, gains, recipes), Notes()), [measure]).values()
     return dict(values)
 
 
