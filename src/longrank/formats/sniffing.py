@@ -36,7 +36,8 @@ def format_of_content(path: Path) -> str | None:
             head = stream.read(_SNIFFED)
         if head.startswith(_ZIP):
             return _zipped(path)
-        if head.startswith(_PDF) or (_PDF in head[:_PDF_WITHIN] and not _is_utf8(head)):  # else a text about PDF
+        begins_so = head.removeprefix(_BOM).lstrip().startswith(_PDF)
+        if begins_so or (_PDF in head[:_PDF_WITHIN] and not _is_utf8(head)):  # else a text about PDF
             return "pdf"
         return _text(path)
     return None

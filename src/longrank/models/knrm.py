@@ -95,7 +95,12 @@ class Knrm(DocumentNetwork):
 
     def encoded_by(self) -> tuple[object, dict[str, torch.Tensor]]:
         """Return the identity of rows, which includes the kernels."""
-        way = type(self).__name__, self.all_layers, self.max_query_tokens, self._separators
+        way = (
+            type(self).__name__,
+            self.all_layers,
+            self.max_query_tokens,
+            "all separators" if self._separators else False,
+        )
         return way, {**self.encoder.state_dict(prefix="encoder."), "mus": self.mus, "sigmas": self.sigmas}
 
     def _hidden(self, features: Mapping[str, torch.Tensor]) -> Sequence[torch.Tensor]:

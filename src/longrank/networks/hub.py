@@ -53,7 +53,8 @@ def find_on_hub(
     if cached is not None and (whole or _is_whole)(cached):
         return cached if whole else _with_settings(name, cached, fetch)
     try:
-        return Path(fetch())
+        fetched = Path(fetch())
+        return fetched if whole else _with_settings(name, fetched, fetch)
     except Exception as error:  # errors of the client, the network and the system
         if cached is not None:
             return cached  # the checks of its files name what is missing
@@ -81,7 +82,8 @@ def _with_settings(name: str, folder: Path, fetch: Callable[..., str]) -> Path:
     if not (names := unfetched(folder)):
         return folder
     with suppress(Exception):  # without an answer, or in a cache that is read-only, the next call asks again
-        files = {Path(file).name for file in HfApi().list_repo_files(name, revision=folder.name)}
+        listed = HfApi().list_repo_files(name, revision=folder.name)
+        files = {Path(file).name for file in listed if not any(map(Path(file).match, _UNWANTED))}
         if not files.isdisjoint(names):
             fetch(revision=folder.name)
         for lacked in (folder.parents[1] / ".no_exist" / folder.name / name for name in names if name not in files):

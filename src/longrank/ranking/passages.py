@@ -281,7 +281,8 @@ def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> Non
     """Note where a pipeline reads documents otherwise than the training of its network, which may cost quality."""
     if getattr(scorer, "model", None) is None:
         return
-    then = run_of(scorer.model.path).get("training", {}).get("read", {})
+    training = run_of(scorer.model.path).get("training")
+    then = training.get("read", {}) if isinstance(training, dict) else {}
     now = {
         "passages": settings.passages.preset,
         "options": dict(settings.passages.options),

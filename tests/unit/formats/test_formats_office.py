@@ -237,11 +237,17 @@ def test_raised_numbers_of_an_opendocument_text_separate_words(tmp_path: Path) -
         for name, position in positions.items()
     )
     styles += style("T1", ' style:parent-style-name="Super">')
-    names = ("Super", "Higher", "Sub", "Lower", "Level", "T1", "Unknown")
+    level = '<style:text-properties style:text-position="0% 100%"/>'
+    styles += style("T2", f' style:parent-style-name="Super">{level}')
+    names = ("T2", "Super", "Higher", "Sub", "Lower", "Level", "T1", "Unknown")
     body = "".join(f'<text:p>harbours<text:span text:style-name="{n}">1</text:span></text:p>' for n in names)
     body += '<text:p>5 km<text:span text:style-name="Super">2</text:span></text:p>'
     document = parsed(odt(tmp_path / "a.odt", f"<a>{styles}</a>{body}"), "odt")
-    assert document.text.split("\n\n") == ["harbours 1"] * 2 + ["harbours1"] * 3 + ["harbours 1", "harbours1", "5 km2"]
+    assert document.text.split("\n\n") == ["harbours1"] + ["harbours 1"] * 2 + ["harbours1"] * 3 + [
+        "harbours 1",
+        "harbours1",
+        "5 km2",
+    ]
 
 
 def test_a_paragraph_in_the_style_title_of_an_opendocument_text_is_its_title(tmp_path: Path) -> None:

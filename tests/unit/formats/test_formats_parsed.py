@@ -421,6 +421,9 @@ def test_headers_of_tables_subtitles_and_names_with_underscores_are_text() -> No
         ("it delegates to``add``and :app:`Pyramid`provides `a`b 2**3**4", None),
         ("the ``a\n b``, ``c*d*`` and ``Foo``s", "the a\nb, c*d* and ``Foo``s"),
         ("``a`` `b`_ `c`__ :r:`d` **e** (``f``) ``g``-``h`` '``i``'", "a b c d e (f) g-h 'i'"),
+        ("R\n===\n\ntext", "R\n\ntext"),
+        ("_`target` text, `a`:sup:`2`, :r:`b <c>` and `d <e>`_", "target text, a2, b and d"),
+        ("-\n-\n- b", "-\n-\n- b"),
         ("Go\n==\n\nT\n=\n\nx::\n\n  y", "Go\n\nT\n\nx:\n\ny"),
     ],
 )
@@ -530,6 +533,8 @@ def test_a_line_that_begins_with_from_ends_no_message(tmp_path: Path) -> None:
         ("From a@b.c Mon Jan  2 15:04:05 2006\nNote: this", 2),
         ("From a@b.c 2 Jan 2006 15:04\nNote: this", 2),
         ("From a@b.c\nNote: this", 2),
+        ("From joe at example Mon Jan 2\nNote: this", 2),
+        ("From what I see\nUser-Agent: b", 2),
         ("From \nNote: this", 2),
     ],
 )

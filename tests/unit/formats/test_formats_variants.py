@@ -238,6 +238,7 @@ def test_a_word_file_may_name_its_parts_as_it_likes(tmp_path: Path) -> None:
         ("a", "<DOC>\n<DOCNO>1</DOCNO>\n<TARGET_QID>7</TARGET_QID>", "webap"),
         ("a.txt", "<DOC>\n<DOCNO>1</DOCNO>", "trectext"),
         ("a.txt", "%PDF-1.4\n", "pdf"),
+        ("a", "\ufeff\n%PDF-1.4\n", "pdf"),
     ],
 )
 def test_a_text_about_a_format_has_the_format_of_its_name(name: str, text: str, format: str, tmp_path: Path) -> None:

@@ -322,7 +322,11 @@ def test_a_network_that_may_know_what_a_fold_tests_is_not_gone_on_with(folder: P
     moved = {"s1": Fold(tuple(reversed(IDS[5:])), tuple(IDS[2:5]), tuple(reversed(IDS[:2])))}
     validated(experiment(folder, moved, sections=on), tmp_path / "v")
     renamed = {key: replace(query, text=f"new {query.text}") for key, query in whole.queries.items()}
-    validated(experiment(folder, sections=on, queries=renamed), tmp_path / "w", only=["s2"])
+    with pytest.raises(InputError, match=r"learned from 2 of the 2 test queries of fold 's2'"):
+        validated(
+            experiment(folder, sections=on, queries=renamed), tmp_path / "w", only=["s2"]
+        )  # other fields, perhaps
+    validated(experiment(folder, sections=on, queries=renamed, qrels=more), tmp_path / "w", only=["s2"])
 
 
 def test_a_passage_model_that_began_with_such_a_network_is_not_gone_on_with(folder: Path, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def _run_properties(element: Element) -> dict[str, Element]:
 def _raises(properties: Mapping[str, Element]) -> bool | None:
     """Tell whether properties of a run raise its letters; None if they say nothing of it."""
     align, position = (attribute(properties[name], "val") if name in properties else "" for name in _HEIGHTS)
-    return align == "superscript" or (position[:1].isdigit() and position != "0") if align or position else None
+    return align == "superscript" or position[:1].isdigit() if align or position not in ("", "0") else None
 
 
 def _level(element: Element) -> int | None:

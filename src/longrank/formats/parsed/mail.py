@@ -28,11 +28,14 @@ _HEADER = re.compile(rb"[!-9;-~]+:(?!//)|>From ")  # no http://
 _MAIL_HEADER = re.compile(
     rb"(?:x-|arc-|list-|content-|resent-|dkim-|received|return-path|delivered-to|envelope-to|authentication-results"
     rb"|date:|from:|to:|cc:|bcc:|reply-to:|sender:|subject:|message-id:|mime-version:|in-reply-to:|references:"
-    rb"|status:|path:|newsgroups:|organization:|lines:|priority:|importance:|precedence:)",
+    rb"|status:|path:|newsgroups:|organization:|lines:|priority:|importance:|precedence:|approved:|comments:|errors-to:"
+    rb"|user-agent:|xref:|mailing-list:|expires:|old-|thread-|original-|nntp-|>from )",
     re.IGNORECASE,
 )
 _UNDATED = re.compile(rb"From\s+(?:\S+\s+)?$")  # some programs write the sender alone, or nothing
-_TIME = re.compile(rb"\d:\d\d\b")
+_TIME = re.compile(
+    rb"\d:\d\d\b|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
+)
 _POSTMARK = re.compile(
     rb"From \S.*? (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) .*\b[12]\d{3}\s"
 )

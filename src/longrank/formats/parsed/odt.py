@@ -36,8 +36,9 @@ def read_odt(path: str) -> Iterator[Parsed]:
         styles = container.beside("styles.xml") if "styles.xml" in container else []
         roots = [*styles, content]
         titles = _derived(_styles(roots, "paragraph"), ["Title"])  # its name is in English in every language
-        letters = _styles(roots, "text")
-        raised = _derived(letters, (name for name, style in letters.items() if _raises(style)))
+        heights = {name: (style, _raises(style)) for name, style in _styles(roots, "text").items()}
+        letters = {name: style for name, (style, raises) in heights.items() if raises is not False}
+        raised = _derived(letters, (name for name in letters if heights[name][1]))
         body = next((e for e in content.iter() if local(e) == "body"), None)
         for level, paragraph in _paragraphs(body):
             level = level or int(attribute(paragraph, "style-name") in titles)  # noqa: PLW2901
@@ -85,9 +86,10 @@ def _derived(styles: Mapping[str, Element], names: Iterable[str]) -> set[str]:
     return known
 
 
-def _raises(style: Element) -> bool:
-    """Tell whether a style raises letters: ``super 58%``, or ``33% 58%``, a third of their height."""
-    return any(attribute(part, "text-position").startswith(_RAISED) for part in style)
+def _raises(style: Element) -> bool | None:
+    """Tell whether a style raises letters: ``super 58%``, or ``33% 58%``, a third of their height; None: unsaid."""
+    positions = [position for part in style if (position := attribute(part, "text-position"))]
+    return any(position.startswith(_RAISED) for position in positions) if positions else None
 
 
 def _styles(roots: Sequence[Element], family: str) -> dict[str, Element]:

@@ -45,10 +45,13 @@ _HIDING = str.maketrans(_HIDDEN)
 _SHOWN = {ord(hidden): sign for sign, hidden in _HIDDEN.items()} | {ord(_JOIN): ""}
 _ESCAPED = re.compile(r"\\(?:(\s)|(.))")
 _INLINE = (
-    (re.compile(r"(?<!\w):[\w:+.-]+:`([^`<]+?)\s*<[^`>]*>`(?![\w`])"), r"\1"),
-    (re.compile(r"(?<!\w):[\w:+.-]+:`[~!]?([^`]+)`(?![\w`])"), r"\1"),
-    (re.compile(r"(?<![\w`])`([^`<]+?)\s*<[^`>]*>`__?(?![\w`])"), r"\1"),
-    (re.compile(r"(?<![\w`])`([^`]+)`(?:__?)?(?![\w`])"), r"\1"),
+    (
+        re.compile(
+            r"(?:(?<![^\W_]):[\w:+.-]+:(?:`([^`<]+?)\s*<[^`>]*>`|`[~!]?([^`]+)`)"  # a role, with its target or without
+            r"|(?<![^\W_])(?<!`)_?(?:`([^`<]+?)\s*<[^`>]*>`__?|`([^`]+)`(?:__?)?))(?![\w`])"  # a link, or its target
+        ),
+        r"\1\2\3\4",
+    ),
     (re.compile(r"(?<![\w*])\*\*(\S(?:[^*]*\S)?)\*\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<![\w|])\|([^|\s](?:[^|]*[^|\s])?)\|_{0,2}(?![\w|])"), None),  # replaced by a directive's text
@@ -124,8 +127,11 @@ class _Reader:
         return False
 
     def _underlines(self, adornment: str, title: str) -> bool:
-        pattern = _SHORT if len(title) <= 2 and not self.paragraph else _ADORNMENT
-        return pattern.match(adornment) is not None and len(adornment) >= min(len(title), 4)
+        if (
+            title.isalnum() and len(title) <= len(adornment) <= 2 and not self.paragraph
+        ):  # "-" is an empty item of a list
+            return _SHORT.match(adornment) is not None
+        return _ADORNMENT.match(adornment) is not None and len(adornment) >= min(len(title), 4)
 
     def _add_heading(self, text: str, adornment: str) -> None:
         self._end()
