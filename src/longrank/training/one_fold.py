@@ -24,7 +24,15 @@ from longrank.training.experiment import Experiment
 from longrank.training.loop import check_loop, identity_of, note_best, train
 from longrank.training.ranking_task import RankingTask
 from longrank.training.ranks import Ranks
-from longrank.training.run_folder import FOLDS, MODEL, TEST_RUN, check_alike, seal_test_run, seal_training
+from longrank.training.run_folder import (
+    FOLDS,
+    MODEL,
+    TEST_RUN,
+    check_alike,
+    first_stage_of,
+    seal_test_run,
+    seal_training,
+)
 from longrank.training.settings import DocumentTraining
 from longrank.training.together import Together
 from longrank.training.updates import with_precision
@@ -121,6 +129,8 @@ class FoldTraining:
         for other in experiment.folds:
             if other != name:
                 check_alike(self.folder / other, identity_of(loop, run, ranks), MAY_DIFFER)
+                if first_stage_of(self.folder / other) not in (None, run["first_stage"]):
+                    notes.say(f"fold '{other}' has another first stage")
         return task, run
 
     def by(self, engine: Engine, names: Sequence[str], progress: Progress, notes: Notes) -> None:

@@ -93,6 +93,17 @@ def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -
         refuse_changed(path, other, own, "all folds need the same settings: give its settings, or choose a new folder")
 
 
+def first_stage_of(folder: Path) -> str | None:
+    """Return the digest of the first stage of a training; None if there is no such folder.
+
+    Raises:
+        IntegrityError: run.json cannot be read.
+    """
+    path = folder / _RUN
+    found: str | None = read_json(path).get("run", {}).get("first_stage") if path.exists() else None
+    return found
+
+
 def check_one_training(folder: Path, folds: Mapping[str, str], but: Sequence[str]) -> None:
     """Refuse trainings of folds that do not belong together: two commands can have begun them at the same time.
 

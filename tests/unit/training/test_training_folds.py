@@ -596,3 +596,11 @@ def test_a_training_with_a_teacher_network_resumes_to_the_same_bytes(folder: Pat
         train(tmp_path / "cut", last=24)
     train(tmp_path / "cut")
     assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
+
+
+def test_a_fold_with_another_first_stage_is_noted(folder: Path, tmp_path: Path) -> None:
+    whole, notes = experiment(folder), Notes()
+    validated(whole, tmp_path / "t", only=["s1"])
+    other = Run("m", (row._replace(score=-row.score) for row in whole.run.rows()))
+    validated(experiment(folder, run=other), tmp_path / "t", notes, only=["s2"])
+    assert "s2: fold 's1' has another first stage" in notes.lines()
