@@ -125,12 +125,12 @@ class Experiment:
 
     def _check_start(self, names: Sequence[str]) -> None:
         """Refuse an initial network or a teacher that learned from test queries of a fold."""
-        tested = {name: self.folds[name] for name in names}
+        tested, judged = {name: self.folds[name] for name in names}, self._digests["qrels"]
         place = find_model(self.settings.network.model).path
-        check_unseen(lineage_of(place), tested, self.queries, self.qrels, noun="initial network", place=place)
+        check_unseen(lineage_of(place), tested, self.queries, judged, noun="initial network", place=place)
         if self.settings.teacher is not None:
             lineage, place = teacher_lineage(self.settings.teacher)
-            check_unseen(lineage, tested, self.queries, self.qrels, noun="teacher", place=place)
+            check_unseen(lineage, tested, self.queries, judged, noun="teacher", place=place)
 
     def _data(self, name: str) -> Data:
         fold, qrels = self.learned.folds[name], self.learned.qrels

@@ -10,7 +10,7 @@ from pathlib import Path
 from longrank.errors import InputError
 from longrank.formats.folds import Fold
 from longrank.storage import digest_of
-from longrank.types import Qrels, Query
+from longrank.types import Query
 
 LEARNED = "learned"
 """Key of a training: its training and validation queries, as `packed`."""
@@ -44,7 +44,7 @@ def check_unseen(
     lineage: Sequence[Mapping[str, str]],
     folds: Mapping[str, Fold],
     queries: Mapping[str, Query],
-    qrels: Qrels,
+    judged: str,
     *,
     noun: str,
     place: Path,
@@ -55,16 +55,15 @@ def check_unseen(
         lineage: trainings of the weights (`longrank.models.description.lineage_of`).
         folds: the folds to test.
         queries: query_id -> query.
-        qrels: all judgments. A training by the same judgments has queries of the same ids, also by other fields of the
-            topics. Trainings by earlier versions and those on more than 50,000 queries are compared by digests of the
-            judgments and of the fold.
+        judged: digest of all judgments. A training by the same judgments has queries of the same ids, also by other
+            fields of the topics. Trainings by earlier versions and those on more than 50,000 queries are compared by
+            digests of the judgments and of the fold.
         noun: names the weights in messages.
         place: folder of the weights.
 
     Raises:
         InputError: such weights.
     """
-    judged = digest_of(qrels) if lineage else ""
     for name, fold in folds.items():
         fix = f"take another {noun}; if each fold has its own, choose the fold with --fold {name}"
         test = [queries[query_id] for query_id in fold.test]

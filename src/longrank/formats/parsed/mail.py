@@ -33,12 +33,9 @@ _MAIL_HEADER = re.compile(
     re.IGNORECASE,
 )
 _UNDATED = re.compile(rb"From\s+(?:\S+\s+)?$")  # some programs write the sender alone, or nothing
-_TIME = re.compile(
-    rb"\d:\d\d\b|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
-)
-_POSTMARK = re.compile(
-    rb"From \S.*? (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) .*\b[12]\d{3}\s"
-)
+_DAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_TIME = re.compile(rb"\d:\d\d\b|\b" + _DAY + rb"\b")
+_POSTMARK = re.compile(rb"From \S.*? " + _DAY + rb" .*\b[12]\d{3}\s")
 _POSTMARK_BYTES = 1000  # of such a line; the time to match it grows with the square of its length
 _NAME = re.compile(rb"[A-Za-z][A-Za-z0-9-]*:")
 _WORD = re.compile(r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([BbQq])\?([^?\s]*)\?=")  # RFC 2047
