@@ -62,6 +62,8 @@ def use(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
     for name, value in settings(port).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(s3fs.S3FileSystem, "retries", 1)
+    for name in ("connect_timeout", "read_timeout"):  # 5 s and 15 s are short on a machine that pauses
+        monkeypatch.setattr(s3fs.S3FileSystem, name, 120)
     descriptions = _descriptions()
     monkeypatch.setattr(JSONFileLoader, "load_file", lambda self, path: descriptions(path))
     s3fs.S3FileSystem.clear_instance_cache()

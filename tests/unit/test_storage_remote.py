@@ -246,8 +246,9 @@ def half_fetched(s3: Stores, cache: Path, monkeypatch: pytest.MonkeyPatch) -> st
     write(PLACE, a="1", b=text)
     other_machine(cache)
     s3.proxy.left = len(text) // 2
-    with pytest.raises(InputError, match="the request to the object store failed"):
+    with pytest.raises(InputError, match="the request to the object store failed") as fault:
         local(PLACE)
+    assert list(cache.rglob("b.partial")), f"the fetch ended before the cut: {fault.value!r}, {fault.value.__cause__!r}"
     return text
 
 
