@@ -142,7 +142,7 @@ def set_weights(network: torch.nn.Module, weights: Tensors) -> None:
     """
     own = _trained(network)
     if {name: values.shape for name, values in own.items()} != {name: v.shape for name, v in weights.items()}:
-        raise IntegrityError("the checkpoint's weights are of another network")
+        raise IntegrityError("the weights are of another network")
     with torch.no_grad():
         for name, values in own.items():
             values.copy_(weights[name])

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import torch
 
-from longrank.errors import LongRankError
+from longrank.errors import IntegrityError, LongRankError
 from longrank.training import checkpoints, run_folder
 from longrank.training.checkpoints import Checkpoint, Position, Tensors
 from longrank.training.log import TrainingLog, check_tensorboard
@@ -167,7 +167,11 @@ class _Training:
         self._place, text = checkpoints.newest(self._checkpoints, self._notes), ""
         if self._place is not None:
             checkpoint = checkpoints.load(self._place)
-            checkpoints.set_weights(self._task.network, checkpoint.weights)
+            try:
+                checkpoints.set_weights(self._task.network, checkpoint.weights)
+            except IntegrityError as error:
+                cure = "another version of LongRank began this training; train in a new folder"
+                raise IntegrityError(f"{self._place}: {error} ({cure})") from error
             checkpoints.set_optimizer_state(self._task.network, self._updates.optimizer, checkpoint.optimizer)
             self._updates.scaler.load_state_dict(checkpoint.position.scaler)
             self._position, self._best, text = checkpoint.position, checkpoint.best, checkpoint.log

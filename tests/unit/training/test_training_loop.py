@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from longrank.errors import InputError, LongRankError, MissingExtra
+from longrank.errors import InputError, IntegrityError, LongRankError, MissingExtra
 from longrank.types import Notes
 
 pytestmark = pytest.mark.neural
@@ -247,6 +247,22 @@ def test_a_damaged_checkpoint_costs_its_steps_and_is_noted(tmp_path: Path) -> No
     assert done[0] == 3
     assert notes["damaged checkpoints, not used"] == 1
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_a_training_of_another_network_names_its_checkpoint_and_the_cure(tmp_path: Path) -> None:
+    import torch
+
+    from training_tasks import Pairs
+
+    interrupted(tmp_path / "t")
+    task = Pairs(0.0)
+    task.network.more = torch.nn.Linear(2, 2)
+    with pytest.raises(IntegrityError) as caught:
+        run(tmp_path / "t", task)
+    cure = "another version of LongRank began this training; train in a new folder"
+    assert str(caught.value) == (
+        f"{tmp_path / 't' / 'checkpoints' / 'step-00000003'}: the weights are of another network ({cure})"
+    )
 
 
 def test_the_log_goes_on_where_the_checkpoint_was(tmp_path: Path) -> None:
