@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from longrank.storage import (
     check_writable,
     digest_of,
     lock,
+    lock_in_turn,
     open_manifest,
     read_header,
     read_journal,
@@ -320,6 +322,16 @@ def test_a_forked_process_neither_keeps_nor_frees_a_lock(tmp_path: Path) -> None
         [sys.executable, "-c", FORKED, tmp_path / "lock"], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.split("\n") == ["held: True", "free: True", ""]
+
+
+@pytest.mark.parametrize("hold", [lock, lock_in_turn])
+def test_a_disk_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hold: Any) -> None:
+    def flock(*args: Any) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(InputError, match=f"{tmp_path}: cannot be locked: No locks available; choose a folder"):
+        hold(tmp_path / "lock").__enter__()
 
 
 def test_a_lock_that_its_owner_took_away_is_not_taken_for_the_lock(

@@ -66,6 +66,38 @@ def test_the_only_copy_of_a_replaced_folder_is_kept(tmp_path: Path) -> None:
     assert (left / "old").is_dir()
 
 
+@pytest.mark.parametrize("name", ["a" * 49, "a" * 50, "a" * 249, "文" * 80])
+def test_the_only_copy_of_a_folder_outlives_writes_of_names_that_begin_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(folders, "exchange", lambda one, other: False)
+    with atomic_folder(tmp_path / f"{name}1"):
+        pass
+    killed = subprocess.run([sys.executable, "-c", _KILLED, tmp_path / f"{name}1"], timeout=60, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    for _ in range(2):
+        with atomic_folder(tmp_path / f"{name}2"):
+            pass
+    assert (left / "old").is_dir()
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from longrank.storage import folders
+folders.exchange = lambda one, other: False
+renaming = Path.rename
+def rename(self, target):
+    if self.name == "new":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return renaming(self, target)
+Path.rename = rename
+with folders.atomic_folder(Path(sys.argv[1])):
+    pass
+"""
+
+
 def test_files_of_other_names_stay(tmp_path: Path) -> None:
     names = [".record.jso.abcdefgh.tmp", "record.json.abcdefgh.tmp", ".record.json.abc.tmp", ".record.json.tmp"]
     for name in names:

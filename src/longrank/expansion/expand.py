@@ -154,31 +154,29 @@ def expand(
         LongRankError: there is no memory for a single passage, or no space for the file.
     """
     unfinished = output.with_name(output.name + ".unfinished")
-    with _begun(unfinished, collection, predictor, reading) as journal:
-        progress(journal.n_committed)
-        remaining = islice(collection.documents(), journal.n_committed, None)
-        blocks = _blocks(remaining, reading, max(_BLOCK, predictor.batch))
-        for records in predict(blocks) if predict else (predicted(block, predictor) for block in blocks):
-            for record in records:
-                journal.append(json.dumps(record).encode())
-            journal.commit()
-            progress(len(records))
-    n_queries = _write(unfinished, output, notes)
-    unfinished.unlink()
+    with working_on(unfinished):
+        with _journal(unfinished, collection, predictor, reading) as journal:
+            progress(journal.n_committed)
+            remaining = islice(collection.documents(), journal.n_committed, None)
+            blocks = _blocks(remaining, reading, max(_BLOCK, predictor.batch))
+            for records in predict(blocks) if predict else (predicted(block, predictor) for block in blocks):
+                for record in records:
+                    journal.append(json.dumps(record).encode())
+                journal.commit()
+                progress(len(records))
+        n_queries = _write(unfinished, output, notes)
+        unfinished.unlink()
     return n_queries
 
 
-@contextmanager
-def _begun(path: Path, collection: Documents, predictor: QueryPredictor, reading: Reading) -> Iterator[Journal]:
-    """Open the journal, locked."""
+def _journal(path: Path, collection: Documents, predictor: QueryPredictor, reading: Reading) -> Journal:
     header = {
         "format": "longrank-expansions-unfinished",
         "model": predictor.fingerprint,
         "reading": reading.fingerprint,
         "documents": collection.digest,
     }
-    with working_on(path), Journal(path, header, "unfinished file of expand") as journal:
-        yield journal
+    return Journal(path, header, "unfinished file of expand")
 
 
 def _blocks(documents: Iterable[Document], reading: Reading, n_texts: int) -> Iterator[Block]:

@@ -1,17 +1,17 @@
-"""Compilation of inner loops.
-
-A compiled function contains the functions that it calls. numba compiles it again if its own file changes, but not if
-the file of a called function does: delete ``__pycache__/*.nbi`` after changing a function that other files call.
-"""
+"""Compilation of inner loops."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -33,10 +33,29 @@ def compiled_lean(function: Callable[..., Any]) -> Any:
 def _compiled(function: Callable[..., Any], *, allocates: bool) -> Any:
     # _nrt, the counting, is told in both cases: a function would otherwise take it over from its first caller
     options = {"nogil": True, "error_model": "numpy", "_nrt": allocates}
-    try:
-        return njit(**options, cache=True)(function)
-    except RuntimeError:  # no writable folder beside the function's file or in the home folder
-        return njit(**options)(function)
+    dispatcher = njit(**options)(function)
+    with suppress(RuntimeError):  # no writable folder beside the function's file or in the home folder
+        dispatcher._cache = _Cache(function)
+    return dispatcher
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """numba's cache on disk, for functions that contain functions and constants of other files.
+
+    numba itself would compile a function again only if the function's own file changes.
+    """
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return *super()._index_key(sig, codegen), _sources()
+
+
+@cache
+def _sources() -> str:
+    """Return a digest of the files of this folder, in which all called functions are."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 class _Telling(event.Listener):  # type: ignore[misc]

@@ -196,7 +196,7 @@ def lock(path: Path) -> Iterator[None]:
 
     Raises:
         BeingWritten: another process holds it; names its pid and host.
-        InputError: it cannot be created.
+        InputError: it cannot be created, or its disk has no locks.
     """
     import fcntl
 
@@ -207,9 +207,12 @@ def lock(path: Path) -> Iterator[None]:
     with file as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except (BlockingIOError, PermissionError):
             stream.seek(0)
             raise _taken(path, stream.read().strip()) from None
+        except OSError as error:
+            what = f"cannot be locked: {error.strerror or error}"
+            raise InputError(what, path=path.parent, fix="choose a folder on a disk with locks") from None
         if not is_still(
             path, stream.fileno()
         ):  # its owner has just removed it, so the next process may lock a new file
@@ -243,7 +246,7 @@ def lock_in_turn(path: Path) -> Iterator[None]:
     """Hold the lock file `path`, when other processes have let go of it; it is removed at the end.
 
     Raises:
-        InputError: it cannot be created.
+        InputError: it cannot be created, or its disk has no locks.
     """
     with ExitStack() as held:
         while True:

@@ -5,6 +5,7 @@ A process locks each of its own, so the remains of killed processes can be told 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ from pathlib import Path
 OLD = "old"
 """Name of a folder inside the temporary folder that replaces it, while it does so."""
 
-_NAME_BEGINS = 50  # characters of a file's name in its temporary name; names have at most 255 bytes
+_NAME_LENGTH = 50  # characters of a file's name in its temporary name; names have at most 255 bytes
 _SUFFIX = ".tmp"
 
 
@@ -76,7 +77,11 @@ def _locked(path: Path, make: Callable[..., tuple[int, str]]) -> tuple[int, Path
 
 
 def _prefix(path: Path) -> str:
-    return f".{path.name[:_NAME_BEGINS]}."
+    name = path.name
+    if len(name) > _NAME_LENGTH:  # with a digest: what is dead for a name may be the only copy of another
+        digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
+        name = f"{name[: _NAME_LENGTH - len(digest) - 1]}-{digest}"
+    return f".{name}."
 
 
 def remove_dead(path: Path) -> None:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from sys import modules
+from typing import Any
 
 import pytest
 
-from longrank.errors import InputError
+from longrank.errors import BeingWritten, InputError
 from longrank.expansion.decoding import Decoding, TextKey
 from longrank.expansion.expand import Documents, expand, open_documents
 from longrank.expansion.predictor import Prediction
@@ -24,6 +26,8 @@ DOCUMENTS = [
     {"doc_id": f"d{n}", "title": f"T{n}", "text": " ".join(f"Sentence {n} {i} stands here." for i in range(3 * n))}
     for n in range(9)
 ]
+
+expand_module = modules["longrank.expansion.expand"]
 
 
 class Echo:
@@ -103,6 +107,21 @@ def test_work_that_was_interrupted_goes_on_to_the_same_bytes(source: Path, tmp_p
     assert expanded(source, output, again, progress=done.append) == expected
     assert again.calls + broken.calls - 1 == 4  # no block is read twice but the one that was lost
     assert sum(done) == 9
+
+
+def test_a_second_call_is_refused_until_the_file_of_the_first_is_written(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, output = expanded(source, tmp_path / "whole.jsonl"), tmp_path / "o.jsonl"
+    writing = expand_module._write
+
+    def write(*args: Any) -> int:
+        with pytest.raises(BeingWritten, match="is being written by pid"):
+            expanded(source, output)
+        return writing(*args)
+
+    monkeypatch.setattr(expand_module, "_write", write)
+    assert expanded(source, output) == expected
 
 
 def test_a_kill_at_any_byte_costs_no_byte(source: Path, tmp_path: Path) -> None:

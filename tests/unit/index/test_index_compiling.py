@@ -1,29 +1,50 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
+from numba.core.caching import NullCache
 from numpy.typing import NDArray
 
 from longrank.index import compiling
 
+_CALLER = """
+from folder.compiling import compiled
+from folder.called import FACTOR, times
+
+@compiled
+def caller(n):
+    return times(n) + FACTOR
+
+print(caller(10), sum(caller.stats.cache_hits.values()))
+"""
+
+
+def test_compiled_code_is_kept_until_code_or_a_constant_of_another_file_changes(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    shutil.copy(compiling.__file__, folder)
+    (folder / "caller.py").write_text(_CALLER)
+    called = "from folder.compiling import compiled\nFACTOR = {0}\n@compiled\ndef times(n):\n    return {1} * n\n"
+    run, printed = [sys.executable, "-m", "folder.caller"], []
+    for numbers in [(2, 2), (2, 2), (71, 3)]:
+        (folder / "called.py").write_text(called.format(*numbers))
+        printed.append(subprocess.check_output(run, cwd=tmp_path, text=True).split())
+    assert printed == [["22", "0"], ["22", "1"], ["101", "0"]]
+
 
 def test_where_compiled_code_cannot_be_kept_it_is_compiled_for_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, Any]] = []
+    def no_folder(function: Any) -> None:
+        raise RuntimeError("cannot cache function: no locator available")
 
-    def njit(**options: Any) -> Callable[[Any], Any]:
-        asked.append(options)
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return lambda function: function
-
-    monkeypatch.setattr(compiling, "njit", njit)
-    assert compiling.compiled(print) is print
-    options = {"nogil": True, "error_model": "numpy", "_nrt": True}
-    assert asked == [options | {"cache": True}, options]
+    monkeypatch.setattr(compiling, "_Cache", no_folder)
+    assert compiling.compiled(lambda n: n + 1)(3) == 4
 
 
 def test_a_function_that_a_lean_function_calls_first_may_still_make_arrays() -> None:
@@ -33,7 +54,7 @@ def test_a_function_that_a_lean_function_calls_first_may_still_make_arrays() -> 
 
 
 def test_lean_code_counts_no_references(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "njit", lambda **options: numba.njit(**options | {"cache": False}))
+    monkeypatch.setattr(compiling, "_Cache", lambda function: NullCache())
     for compiled, counted in ((compiling.compiled, True), (compiling.compiled_lean, False)):
         alternating = compiled(_alternating)
         assert alternating((np.array([1.0]), np.array([2.0])), 2) == 2
