@@ -11,7 +11,7 @@
 # make bench  the measurements of docs/results.md (most of an hour)
 
 PYTHON ?= python3.11
-# PyTorch first and by itself: what comes later would otherwise choose a CUDA build of gigabytes.
+# PyTorch first and by itself: TORCH chooses its build, which what comes later keeps.
 TORCH  ?= torch==2.13.0
 VENV   ?= .venv
 BIN     = $(VENV)/bin

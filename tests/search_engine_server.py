@@ -34,6 +34,7 @@ class Engine:
     password: str | None = None
     key: str | None = None
     delay: float = 0.0
+    analysed: tuple[str, ...] = ()
 
     def refusal(self, path: str, authorization: str | None) -> tuple[int, dict[str, Any]] | None:
         allowed = {None if self.password is None else _basic(self.password), self.key and f"ApiKey {self.key}"}
@@ -42,6 +43,10 @@ class Engine:
         if path != "/pages/_search":
             return 404, _error(404, "index_not_found_exception", f"no such index [{path.split('/')[1]}]")
         return None
+
+    def _terms(self, name: str, document: dict[str, Any]) -> set[Any]:
+        value = document.get(name)
+        return {*value.split("-")} if name in self.analysed else {value}
 
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         kind, query = next(iter(body["query"].items()))
@@ -54,7 +59,7 @@ class Engine:
             scores = {key: 1.0 for key in query["values"] if key in self.documents}
         elif kind == "terms":
             name, values = next(iter(query.items()))
-            scores = {key: 1.0 for key, one in self.documents.items() if one.get(name) in values}
+            scores = {key: 1.0 for key, one in self.documents.items() if self._terms(name, one) & {*values}}
         elif kind == "script_score":
             vector = query["script"]["params"]["vector"]
             scores = {key: sum(map(float.__mul__, vector, one["vector"])) for key, one in self.documents.items()}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
@@ -15,7 +14,6 @@ from fakes import documents, index_of, queries
 from longrank.cli.main import main
 from longrank.errors import LongRankError
 from longrank.formats.trec import read_run
-from longrank.storage import atomic_write
 from longrank.types import Notes
 
 BIRCH = ("--grid", "alpha=0:1:0.25", "--grid", "w2=0:1:0.5", "--grid", "w3=0,0.5")
@@ -231,21 +229,25 @@ def test_only_a_folder_of_its_own_is_written_again(
     assert (tmp_path / "mine" / "run.txt").read_text() == "dear"
 
 
-def test_a_folder_that_a_full_disk_left_unfinished_is_written_again(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("fails", ["atomic_write", "seal"])
+def test_a_folder_that_a_full_disk_left_is_written_again_and_an_earlier_result_stands_until_then(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
 ) -> None:
+    out = tmp_path / "out"
     assert weigh(folder, tmp_path / "whole", "--make-folds", "3") == 0
+    assert weigh(folder, out, "--make-folds", "2") == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
     with monkeypatch.context() as full:
-        full.setattr("longrank.evaluation.tuning.folder.atomic_write", disk_full)
-        assert weigh(folder, tmp_path / "out", "--make-folds", "3") == 1
-    assert (tmp_path / "out" / "run.txt").exists() and not (tmp_path / "out" / "weights.json").exists()
-    assert weigh(folder, tmp_path / "out", "--make-folds", "3") == 0
-    for path in (tmp_path / "whole").iterdir():
-        assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
-    assert not (tmp_path / "out" / ".unfinished").exists()
+        full.setattr(f"longrank.evaluation.tuning.folder.{fails}", disk_full)
+        assert weigh(folder, out, "--make-folds", "3") == 1
+    if fails == "atomic_write":
+        assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    else:
+        assert (out / ".unfinished").exists() and not (out / "manifest.json").exists()
+    assert weigh(folder, out, "--make-folds", "3") == 0
+    whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == whole
 
 
-def disk_full(path: Path, mode: str = "wb") -> AbstractContextManager[IO[Any]]:
-    if path.name == ".unfinished":
-        return atomic_write(path, mode)
+def disk_full(*args: object) -> None:
     raise LongRankError("no space left on device")

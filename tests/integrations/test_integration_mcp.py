@@ -167,7 +167,9 @@ def test_passages_that_were_not_scored_are_told(index: str) -> None:
         async with Client(server) as client:
             return await client.call_tool("search", {"query": "hurricanes"})
 
-    assert anyio.run(session).structured_content["warnings"] == ["not all passages of 1 documents were scored"]
+    assert anyio.run(session).structured_content["warnings"] == [
+        "passages not scored (cap or selection): 20 (first: document long)"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from longrank.types import Evidence, Notes
 
+_CUT, _LEFT_OUT = "passages cut at the scorer's length limit", "passages not scored (cap or selection)"
+
+
+def note_unread_passages(notes: Notes, place: str, n_cut: int, n_left_out: int) -> None:
+    """Count the truncated and the skipped passages of a document that is read once."""
+    notes.add(_CUT, place, n_cut)
+    notes.add(_LEFT_OUT, place, n_left_out)
+
 
 def counting_unread(evidence: Iterable[Evidence], notes: Notes) -> Iterator[Evidence]:
     """Pass evidence on and count unread passages.
@@ -21,8 +29,8 @@ def counting_unread(evidence: Iterable[Evidence], notes: Notes) -> Iterator[Evid
         truncated[doc_id] = max(document.n_truncated, truncated.get(doc_id, 0))
         skipped[doc_id] = max(document.n_passages - n_read, skipped.get(doc_id, 0))
         yield document
-    for note, counts in (("cut at the scorer's length limit", truncated), ("not scored (cap or selection)", skipped)):
+    for kind, counts in ((_CUT, truncated), (_LEFT_OUT, skipped)):
         for doc_id, count in counts.items():
-            notes.add(f"passages {note}, once per document", f"document {doc_id}", count)
+            notes.add(f"{kind}, once per document", f"document {doc_id}", count)
     if n_scored < n_passages:
         notes.say(f"passages scored: {n_scored} of {n_passages} ({n_scored / n_passages:.1%})")

@@ -13,6 +13,7 @@ from longrank.analysis.relevant_passages import RelevantPassages
 from longrank.analysis.result import columns
 from longrank.analysis.sweeps import Point
 from longrank.errors import printable
+from longrank.evaluation.render import p_text
 from longrank.types import Document
 
 SHOWN = 300  # characters of a document that is shown
@@ -97,7 +98,7 @@ def positions_text(groups: Mapping[str, Positions]) -> str:
 def deltas_text(differences: Deltas, measure: str, shown: int) -> str:
     """Return wins, ties and losses, and the `shown` best and worst queries; 0: all."""
     d, n = differences, len(differences.rows)
-    p = "" if d.p is None else f", p {d.p:.4f} (paired t-test)"
+    p = "" if d.p is None else f", p {p_text(d.p)} (paired t-test)"
     places = range(n) if shown == 0 or 2 * shown >= n else [*range(shown), *range(n - shown, n)]
     rows, before = [], -1
     for place in places:

@@ -201,12 +201,13 @@ def _comparisons(table: Figures) -> list[list[str]]:
     for row in table.rows:
         for measure, c in zip(table.measures, row.comparisons, strict=True):
             if c is not None:
-                p_values = [_p(c.p), _p(c.p_corrected)] if adjusted else [_p(c.p)]
+                p_values = [p_text(c.p), p_text(c.p_corrected)] if adjusted else [p_text(c.p)]
                 lines.append([printable(row.name), measure, f"{c.delta:+.4f}", *p_values])
     return lines
 
 
-def _p(p: float | None) -> str:
+def p_text(p: float | None) -> str:
+    """Return a p-value with four decimals."""
     if p is None:
         return "-"
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"

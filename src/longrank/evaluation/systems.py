@@ -103,12 +103,13 @@ def _identity(source: Any) -> object:
 
 
 def _named(runs: list[tuple[str | None, Run, str]]) -> list[System]:
-    tags = Counter(name or run.tag for name, run, _ in runs)
+    tags = Counter(run.tag if name is None else name for name, run, _ in runs)
     places = [place or f"run {number}" for number, (_, _, place) in enumerate(runs, 1)]
     files = Counter(Path(place).name for place in places)
+    short = [Path(place).name if files[Path(place).name] == 1 else place for place in places]
     names = [
-        tag if tags[tag := name or run.tag] == 1 else Path(place).name if files[Path(place).name] == 1 else place
-        for (name, run, _), place in zip(runs, places, strict=True)
+        name if name is not None else run.tag if tags[run.tag] == 1 else other
+        for (name, run, _), other in zip(runs, short, strict=True)
     ]
     names = names if len(set(names)) == len(names) else places
     return [System(name, run, place or name) for name, (_, run, place) in zip(names, runs, strict=True)]

@@ -23,6 +23,7 @@ from longrank.registries import lookup, suggestion
 from longrank.types import Notes, Query
 
 ID_KEYS = ("query_id", "_id", "id", "qid")
+_HEADERS = (*ID_KEYS, "query-id", "queryid", "topic_id", "topic-id")
 ANSWERS = "answers"
 """Field of JSONL queries that is a list of texts."""
 _SAY_NOTHING: tuple[object, ...] = (None, [], {})  # BEIR's queries have an empty "metadata"
@@ -61,10 +62,10 @@ def check_language(record: Mapping[str, Any], path: Path, line: int) -> None:
 
 def read_tsv_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
     """Read ``id <tab> text``; a header line with a first column such as ``query_id`` is skipped."""
-    for line in _filled(lines):
+    for n, line in enumerate(_filled(lines)):
         columns = line.text.split("\t")
-        if line.number == 1 and columns[0].lower() in (*ID_KEYS, "query-id"):
-            notes.add("header lines skipped", f"{path}:1")
+        if n == 0 and columns[0].strip(" ").lower() in _HEADERS:
+            notes.add("header lines skipped", f"{path}:{line.number}")
             continue
         if len(columns) != 2:
             fix = "a row is: id <tab> text; name other layouts with --query-format"

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from longrank.errors import LongRankError, MissingExtra
 from longrank.integrations.following import Following, absolute
-from longrank.ranking.found import Result, ShownPassage, unread_in
+from longrank.ranking.found import Result, ShownPassage
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.types import Notes
 from longrank.verbs.search import search as run_search
@@ -160,7 +160,7 @@ class _Tools:
             found = run_search(pipeline.index, query, pipeline=pipeline, k=k, passages=passages)
         except LongRankError as error:
             raise ToolError(str(error)) from None
-        warnings = [*opening, *filter(None, [stale]), *found.notes.lines(), *unread_in(found)]
+        warnings = [*opening, *filter(None, [stale]), *found.notes.lines()]
         return Found(documents=list(map(_document, found)), warnings=warnings, digest=pipeline.index.digest)
 
     def read_document(

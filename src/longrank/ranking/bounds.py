@@ -66,9 +66,7 @@ def fit(pairs: Sequence[Pairs], k: int, risk: float) -> Bound:
         InputError: there are too few queries for this risk.
     """
     n = len(pairs)
-    if (n + 1) * risk < 1:
-        fix = f"calibrate with {math.ceil(1 / risk) - 1} queries or more, or allow more risk"
-        raise InputError("too few queries for this risk", about=("evidence",), got=f"{n} queries, risk {risk}", fix=fix)
+    _check_number(n, risk)
     x, y = monotone(
         np.concatenate([query.cheap for query in pairs]), np.concatenate([query.expensive for query in pairs])
     )
@@ -81,6 +79,14 @@ def fit(pairs: Sequence[Pairs], k: int, risk: float) -> Bound:
         return (missed + 1) / (n + 1) <= risk
 
     return Bound(x, y, margins[bisect.bisect_left(margins, True, hi=len(margins) - 1, key=controlled)])
+
+
+def _check_number(n: int, risk: float, all_of_them: str = "") -> None:
+    if (n + 1) * risk < 1:
+        got = f"{all_of_them}{n} queries, risk {risk}"
+        fix = f"{'a fold needs' if all_of_them else 'calibrate with'} {math.ceil(1 / risk) - 1} queries or more"
+        fix += ": calibrate with more queries, or allow more risk" if all_of_them else ", or allow more risk"
+        raise InputError("too few queries for this risk", about=("evidence",), got=got, fix=fix)
 
 
 def held_out(pairs: Mapping[str, Pairs], k: int, risk: float) -> tuple[float, float]:
@@ -102,6 +108,7 @@ def held_out_bounds(pairs: Mapping[str, Pairs], k: int, risk: float) -> dict[str
         InputError: there are too few queries for this risk.
     """
     training = [[query for query_id, query in pairs.items() if _fold(query_id) != fold] for fold in range(_FOLDS)]
+    _check_number(min(map(len, training)), risk, f"{len(pairs)} queries, and a fold learns from ")
     bounds = [fit(queries, k, risk) for queries in training]
     return {query_id: bounds[_fold(query_id)] for query_id in pairs}
 

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from longrank.types import Evidence, Span
+from longrank.aggregation.unread import note_unread_passages
+from longrank.types import Evidence, Notes, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,11 +226,8 @@ def passage_json(passage: ShownPassage) -> dict[str, Any]:
 _PASSAGE_FIELDS = tuple(field.name for field in fields(ShownPassage))
 
 
-def unread_in(results: Iterable[Result]) -> list[str]:
-    """Return a sentence for each kind of text that was not read."""
-    counted, sentences = list(results), []
-    if unread := sum(result.n_truncated for result in counted):
-        sentences.append(f"{unread} passages are longer than the model reads")
-    if left_out := sum(result.n_scored < result.n_passages for result in counted):
-        sentences.append(f"not all passages of {left_out} documents were scored")
-    return sentences
+def note_unread_in(results: Iterable[Result], partial: Partial | None, notes: Notes) -> None:
+    """Count the passages of results that were truncated, and those that were not scored, but for a deadline."""
+    for result in results:
+        n_left_out = 0 if partial else result.n_passages - result.n_scored
+        note_unread_passages(notes, f"document {result.doc_id}", result.n_truncated, n_left_out)

@@ -148,6 +148,9 @@ def _named(document: Document) -> Document:
 
 def _document(document: Any) -> Document:
     if isinstance(document, Document):
+        for name, text in (("title", document.title), ("text", document.text)):
+            if not isinstance(text, str):
+                raise InputError(f"the {name} of a document to rerank must be a text", got=type(text).__name__)
         return document
     if not isinstance(document, str):
         raise InputError("a document to rerank must be a text or a Document", got=type(document).__name__)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from longrank.aggregation import find_aggregation, make_aggregator
+from longrank.aggregation.unread import note_unread_passages
 from longrank.config import Assignments
 from longrank.errors import InputError
 from longrank.index import Index
@@ -149,6 +150,7 @@ class Reranker:
             timed, partial = self._rank_by(prepared, by, k=k, passages=passages, notes=notes)
             return Results(query, timed, notes, partial)
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
+        self._note_unread(evidence, range(len(evidence)), notes)
         results = self.ranked(prepared, evidence, k=k, passages=passages)
         best = self.sentences(prepared, results).find()
         return Results(query, highlighted(results, best), notes)
@@ -194,6 +196,7 @@ class Reranker:
         scores: Float32s = np.empty(len(items), np.float32)
         for ns, texts in zip(places.values(), prepared, strict=True):
             evidence = self.scorer.finish(texts.block, list(islice(scored, len(ns))))
+            self._note_unread(evidence, ns, Notes())
             scores[ns] = [self.aggregator(document) for document in evidence]
         return scores[0] if single else scores
 
@@ -207,6 +210,15 @@ class Reranker:
         if self._shares:
             self._keep(notes)
         return notes
+
+    def _note_unread(self, evidence: Sequence[Evidence], places: Sequence[int], notes: Notes) -> None:
+        """Count the passages that were not read in `notes`, of one query, and in ``self.notes``."""
+        unread = Notes()
+        for place, document in zip(places, evidence, strict=True):
+            n_left_out = document.n_passages - len(document.passage_index)
+            note_unread_passages(unread, f"text {place}", document.n_truncated, n_left_out)
+        notes.merge(unread)
+        self._keep(unread)
 
     def _keep(self, notes: Notes) -> None:
         """Add the notes of one query to those of all; several threads may rank."""

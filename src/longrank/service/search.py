@@ -16,7 +16,7 @@ from longrank.index.languages import in_language
 from longrank.protocols import Candidate, ScoringTask
 from longrank.ranking.explain import explained, search_for
 from longrank.ranking.fields import check_fields, facets, with_metadata
-from longrank.ranking.found import Partial, Result, result_json, unread_in
+from longrank.ranking.found import Partial, Result, note_unread_in, result_json
 from longrank.ranking.from_store import shown_fields
 from longrank.ranking.highlights import Sentences, sentences_of
 from longrank.ranking.one_query import RankedQuery, retrieved
@@ -202,7 +202,9 @@ async def _answered(
             results = await with_highlights(service, results, split, deadline)
         else:
             results, late = await highlights_within(service, results, split, by)
-    warnings = [*([] if partial is None else [str(partial)]), *unread_in(results), *late]
+    unread = Notes()
+    note_unread_in(results, partial, unread)
+    warnings = [*([] if partial is None else [str(partial)]), *unread.lines(), *late]
     return SearchAnswer(served, results, {item.doc_id: item for item in evidence}, warnings, partial=partial)
 
 

@@ -87,9 +87,10 @@ class ServedStore:
         _log(notes)
         if not found and notes.lines():
             raise Refusal(502, "bad_gateway", _NO_ANSWER)
-        if not found:
+        named = [document for document in found if document.doc_id == doc_id]  # a store may take 007 for 7
+        if not named:
             raise Refusal(404, "not_found", "no such document")
-        return found[0]
+        return named[0]
 
 
 def _refused(error: InputError) -> Refusal:

@@ -12,7 +12,7 @@ from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.languages import in_language
 from longrank.ranking.fields import check_fields, with_metadata
-from longrank.ranking.found import Result
+from longrank.ranking.found import Result, note_unread_in
 from longrank.ranking.from_store import pipeline_of_candidates, shown_fields
 from longrank.ranking.pipeline import Pipeline, filtered, note_cut_queries, noting, open_pipeline
 from longrank.ranking.results import Results
@@ -108,6 +108,7 @@ def search(
         bound = noting(bound, notes)
         note_cut_queries(bound, [topic], notes)
     results, partial = search_within(bound, topic, deadline, k=k, passages=passages, notes=notes)
+    note_unread_in(results, partial, notes)
     return Results(query, with_metadata(results, opened.index, show), notes, partial)
 
 

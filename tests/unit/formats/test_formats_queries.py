@@ -299,9 +299,10 @@ def test_broken_jsonl_is_refused(text: str, what: str, tmp_path: Path) -> None:
     assert what in str(caught.value)
 
 
-def test_a_tsv_header_is_skipped_and_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("header", ["query_id\tquery_text\n", "\n \nquery_id\ttext\n", "topic_id\tquery\n"])
+def test_a_tsv_header_is_skipped_and_counted(tmp_path: Path, header: str) -> None:
     notes = Notes()
-    assert [query.query_id for query in read(tmp_path, "query_id\tquery_text\n1\ta\n", notes=notes)] == ["1"]
+    assert [query.query_id for query in read(tmp_path, f"{header}1\ta\n", notes=notes)] == ["1"]
     assert notes["header lines skipped"] == 1
 
 

@@ -93,3 +93,5 @@ def test_on_held_out_queries_about_the_risk_that_was_asked_for_is_run() -> None:
 def test_too_few_queries_for_a_risk_are_refused() -> None:
     with pytest.raises(InputError, match="calibrate with 19 queries or more"):
         fit(list(pairs(10).values()), 5, 0.05)
+    with pytest.raises(InputError, match=r"20 queries, and a fold learns from 14 queries.* a fold needs 19 queries"):
+        held_out(pairs(20), 5, 0.05)

@@ -253,6 +253,20 @@ def test_a_result_has_the_notes_of_its_own_query(monkeypatch: pytest.MonkeyPatch
     assert set(timed.notes.lines()) <= set(reranker.notes.lines())
 
 
+def test_passages_that_are_not_read_are_counted_by_text() -> None:
+    reranker, long = Reranker("lexical", assignments=["passages.preset=dai"]), "the fox. " * 4000
+    ranked = reranker.rank("fox", ["a fox", long])
+    n_left_out = ranked[0].n_passages - ranked[0].n_scored or ranked[1].n_passages - ranked[1].n_scored
+    note = f"passages not scored (cap or selection): {n_left_out} (first: text 1)"
+    assert n_left_out == 77
+    assert ranked.notes.lines() == reranker.notes.lines() == [note]
+    scored = Reranker("lexical", assignments=["passages.preset=dai"])
+    scored.predict([("moon", "the moon"), ("fox", long), ("fox", "a fox")])
+    assert scored.notes.lines() == [note]
+    timed = Reranker("lexical", assignments=["passages.preset=dai"]).rank("fox", [long], deadline=1e-9)
+    assert "cap or selection" not in str(timed.notes)
+
+
 def test_a_reranker_in_another_process_ranks_alike_and_an_open_pipeline_is_refused(index: Index) -> None:
     for reranker in (Reranker("lexical", assignments=SET), Reranker("lexical", index=index)):
         for other in (pickle.loads(pickle.dumps(reranker)), copy.deepcopy(reranker)):

@@ -118,7 +118,7 @@ def test_points_may_have_named_vectors_and_ids_of_their_own(store: Any) -> None:
     opened = open_store(source)
     assert opened.search(Query("q", TEXTS["d1"]), 1, Notes())[0].document.doc_id == "0"
     uuid = "00000000-0000-0000-0000-000000000001"
-    documents = opened.documents(["2", "no-point", uuid, "0"], Notes())
+    documents = opened.documents(["2", "no-point", uuid, "0", "01", "-2"], Notes())
     assert sorted(document.doc_id for document in documents) == ["0", "2"]
 
 

@@ -93,6 +93,14 @@ def test_an_id_of_several_documents_is_refused_when_documents_are_read_by_id(sto
         rerank(source, {"q": "fog"}, run, pipeline="lexical")
 
 
+def test_a_field_of_ids_that_is_analysed_is_refused_when_documents_are_read_by_id(store: Any, engine: Engine) -> None:
+    engine.documents = {f"p{n}": {"name": name, "text": "fog"} for n, name in enumerate(["report-1", "report"])}
+    engine.analysed = ("name",)
+    source = store('id = "name"\nfields = ["text"]\n')
+    with pytest.raises(InputError, match=r"the field of the id, name, finds other ids .*'report-1'.*type keyword"):
+        open_store(source).documents(["report"], Notes())
+
+
 @pytest.mark.neural
 def test_a_request_of_the_user_gets_the_query_vector(store: Any, engine: Engine, tmp_path: Path) -> None:
     body = (

@@ -109,6 +109,14 @@ def test_documents_and_facts_come_from_the_store(shelf: Shelf) -> None:
     ]
 
 
+def test_a_document_of_another_id_is_not_what_was_asked_for(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelf, "documents", lambda doc_ids, notes: [TEXTS["far"], TEXTS["fox"]])
+    store = ServedStore("postgres:/secret/shelf.toml", shelf)
+    assert store.document("fox").doc_id == "fox"
+    with pytest.raises(Refusal, match="no such document"):
+        store.document("007")
+
+
 @pytest.fixture
 def logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     lines: list[str] = []

@@ -139,6 +139,8 @@ def test_a_run_under_two_names_has_two_rows(baseline: Any) -> None:
 def test_runs_of_one_tag_in_memory_are_told_apart() -> None:
     other = Run("bm25", MAXP.rows())
     assert [row.name for row in evaluate(QRELS, [BM25, other]).rows] == ["run 1", "run 2"]
+    named = evaluate(QRELS, {"m": MAXP, "bm25": other}, "RR", baseline=BM25)
+    assert [row.name for row in named.rows] == ["run 1", "m", "bm25"]
     assert len(evaluate(QRELS, [BM25, BM25]).rows) == 1
 
 

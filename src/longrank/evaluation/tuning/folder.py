@@ -19,6 +19,8 @@ from pathlib import Path
 from longrank.formats.folds import Fold, write_folds
 from longrank.formats.trec import write_rankings
 from longrank.storage import MANIFEST, atomic_write, seal, workplace
+from longrank.storage.files import sync_folder, writing
+from longrank.storage.temporaries import temporary_folder
 from longrank.types import Ranking
 
 JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning.json"
@@ -57,7 +59,7 @@ def write_outcome(
     *,
     name: str = TUNING,
 ) -> None:
-    """Replace the outcome of an earlier call. The JSON file is written last.
+    """Replace the outcome of an earlier call, which stands until the new one is written. The JSON file comes last.
 
     Args:
         folder: the result folder.
@@ -72,16 +74,21 @@ def write_outcome(
     """
     old = (folder / name).read_text(encoding="utf-8", errors="replace") if (folder / name).exists() else record
     plots = _plots(folder, record) | _plots(folder, old)
-    with atomic_write(folder / _UNFINISHED, "w") as stream:  # synced before anything that it stands for
-        stream.write(name)
-    for path in (folder / MANIFEST, folder / name, folder / RUN, folder / FOLDS, *plots):
-        if not isinstance(source, str | Path) or path.resolve() != Path(source).resolve():
-            path.unlink(missing_ok=True)
-    if made is not None:
-        write_folds(made, folder / FOLDS)
-    write_rankings("longrank", rankings, folder / RUN)
-    with atomic_write(folder / name, "w") as stream:
-        stream.write(record)
+    with writing(folder), temporary_folder(folder / name) as new:
+        if made is not None:
+            write_folds(made, new / FOLDS)
+        write_rankings("longrank", rankings, new / RUN)
+        with atomic_write(new / name, "w") as stream:
+            stream.write(record)
+        with atomic_write(folder / _UNFINISHED, "w") as stream:  # synced before anything that it stands for
+            stream.write(name)
+        for path in (folder / MANIFEST, folder / name, folder / RUN, folder / FOLDS, *plots):
+            if not isinstance(source, str | Path) or path.resolve() != Path(source).resolve():
+                path.unlink(missing_ok=True)
+        for part in (FOLDS, RUN, name):
+            if (new / part).exists():
+                (new / part).rename(folder / part)
+        sync_folder(folder)
     seal(folder, "result", [name, RUN, FOLDS])
     (folder / _UNFINISHED).unlink()
 

@@ -184,7 +184,7 @@ def _is_number(doc_id: str) -> bool:
 
 def _point_id(doc_id: str) -> int | str | None:
     """Return the id of a point, a number or UUID; None: no point has such an id."""
-    if doc_id.isascii() and doc_id.isdigit():
+    if doc_id[:1] != "-" and _is_number(doc_id):
         return int(doc_id)
     try:
         return str(uuid.UUID(doc_id))
