@@ -133,6 +133,18 @@ def test_a_mistake_is_one_line_exit_2_and_no_run(
     assert not files["out"].exists()
 
 
+def test_evidence_of_early_stopping_is_ranked_by_the_options_of_its_bound(
+    files: Files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [[evidence("d0000", [1.0], query_id="1", first_stage=2.0)]]
+    for learned, taken, refused in (("kmaxp", ["-k", "3"], ["-k", "1"]), ("kmaxp k=1", ["-k", "1"], [])):
+        files["evidence"] = files["evidence"].with_name(f"stopped {learned}")
+        write_evidence(files["evidence"], rows, stopped=learned)
+        assert main(arguments(files, "-a", "kmaxp", *refused)) == 2
+        assert f"its bound holds for {learned} only (got 'kmaxp" in capsys.readouterr().err
+        assert main(arguments(files, "-a", "kmaxp", *taken)) == 0
+
+
 def test_evidence_of_early_stopping_is_ranked_alone(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [[evidence("d0000", [1.0], query_id="1", first_stage=2.0)]]
     write_evidence(files["evidence"].with_name("stopped"), rows, stopped="maxp")

@@ -82,6 +82,16 @@ def test_notes_count_by_kind_and_keep_the_first_example() -> None:
     assert notes.lines() == ["tied scores: 3 (first: run.txt:7)", "nothing was cut"]
 
 
+def test_notes_are_iterated_by_line_and_know_their_kinds() -> None:
+    notes = Notes()
+    assert list(notes) == []
+    notes.add("tied scores", "run.txt:7", 3)
+    notes.say("float32 on this machine")
+    assert list(notes) == notes.lines() == ["tied scores: 3 (first: run.txt:7)", "float32 on this machine"]
+    assert "tied scores" in notes
+    assert "blank lines" not in notes
+
+
 def test_a_document_survives_pickling_and_copying() -> None:
     document = Document("d", "title", "text", ((0, 2), (2, 4)))
     assert pickle.loads(pickle.dumps(document)) == copy.deepcopy(document) == document

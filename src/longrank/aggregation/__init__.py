@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -80,6 +81,13 @@ def make_aggregator(name: str, **options: Any) -> Aggregator:
         if option not in options and parameter.default is parameter.empty:
             raise InputError(f"aggregator '{name}' needs {option}", fix=f"give {option}, e.g. {_shown(entry, option)}")
     return partial(entry.function, **options) if options else entry.function
+
+
+def with_options(name: str, options: Mapping[str, Any]) -> str:
+    """Return the name of an aggregator with the options that are not the default: ``"kmaxp"``, ``"kmaxp k=5"``."""
+    parameters = find_aggregation(name).options
+    other = {option: value for option, value in options.items() if value not in (None, parameters[option].default)}
+    return " ".join([name, *(f"{option}={json.dumps(other[option])}" for option in sorted(other))])
 
 
 def find_aggregation(name: str) -> Aggregation:

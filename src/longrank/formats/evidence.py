@@ -28,7 +28,7 @@ MISSING, KEPT = "missing", "kept"
 """Header keys: documents that the index lacks, ranked last; queries that rank such documents and were not reranked, so
 that they keep their ranking (absent if there are none)."""
 STOPPED = "stopped"
-"""Header key: the aggregation for which early stopping skipped documents (`longrank.ranking.stopping`)."""
+"""Header key: the aggregation, with its options, for which early stopping skipped documents (`ranking.stopping`)."""
 LINEAGE = "lineage"
 """Header key: trainings of the scorer's weights, oldest first: digests of qrels and fold; absent if there are none."""
 PARTS, MIX = "parts", "mix"
@@ -207,7 +207,8 @@ def check_complete(header: Mapping[str, Any], source: Any, aggregator: str | Non
     Args:
         header: of the evidence file.
         source: the file, or values in memory.
-        aggregator: the only score that ranks the documents; None: another score.
+        aggregator: the only score that ranks the documents, as `longrank.aggregation.with_options` names it; None:
+            another score.
 
     Raises:
         InputError: the evidence is incomplete, and its bound is for another score.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from longrank.aggregation import find_aggregation
+from longrank.aggregation import find_aggregation, with_options
 from longrank.aggregation.mixing import mix_header
 from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
@@ -267,7 +267,7 @@ def _kept_queries(queries: Sequence[Query], first_stage: Run, absent: set[str]) 
 def _header(
     pipeline: Pipeline, scorer: DocumentScorer, queries: Sequence[Query], first_stage: Run, absent: set[str]
 ) -> dict[str, object]:
-    final, stop = pipeline.settings.final, pipeline.settings.stop
+    final, stop, by = pipeline.settings.final, pipeline.settings.stop, pipeline.settings.aggregate
     kept = _kept_queries(queries, first_stage, absent)
     mix = scorer.mix if isinstance(scorer, PassageDocumentScorer) else None
     return evidence_header(
@@ -282,7 +282,7 @@ def _header(
             "block_queries": final.block_queries,
             MISSING: sorted(absent),
             **({} if not kept else {KEPT: kept}),
-            **({} if stop is None else {STOPPED: pipeline.settings.aggregate.name}),
+            **({} if stop is None else {STOPPED: with_options(by.name, by.options)}),
             **({} if mix is None else mix_header(mix)),
             **lineage_header(scorer),
         },

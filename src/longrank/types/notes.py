@@ -61,6 +61,12 @@ class Notes:
                 added._first |= {kind: self._first[kind]} if kind in self._first else {}
         return added
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.lines())
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._counts
+
     def __getitem__(self, kind: str) -> int:
         return self._counts.get(kind, 0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import make_aggregator, with_options
 from longrank.aggregation.mixing import mixed_again
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import aggregate_run
@@ -66,8 +66,8 @@ def aggregate(
     if normalize != "none" and interpolate is None:
         raise InputError("`normalize` has an effect on interpolation only", got=normalize, fix="give `interpolate`")
     header, records = open_evidence(evidence)
-    check_complete(header, evidence, aggregator if interpolate is None else None)
     function = make_aggregator(aggregator, **options)
+    check_complete(header, evidence, with_options(aggregator, options) if interpolate is None else None)
     records = mixed_again(header, records, mix, mix_method)
     stage = None if first_stage is None else read_run(first_stage, notes)
     if stage is None and STOPPED in header:
