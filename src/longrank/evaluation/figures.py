@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from longrank.errors import InputError
 from longrank.evaluation.measures import PerQuery, is_count
@@ -86,6 +87,17 @@ class Figures:
             unknown, known = (name, list(figures)) if name not in figures else (measure, self.measures)
             raise InputError("is not in this evaluation", got=unknown, fix=suggestion(unknown, known))
         return figures[name][self.measures.index(measure)]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Iterate over the (system, measure) pairs."""
+        return ((row.name, measure) for row in self.rows for measure in self.measures)
+
+    def __contains__(self, key: Any) -> bool:
+        try:
+            self[key]
+        except InputError:
+            return False
+        return True
 
     def best(self, column: int) -> float | None:
         """Return the highest value of a column; None for counts and if all values are equal."""

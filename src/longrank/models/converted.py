@@ -21,9 +21,9 @@ from longrank.models.create import create_network
 from longrank.models.folders import load_network, save_network
 from longrank.networks.conversion.heads import AGGREGATOR
 from longrank.networks.conversion.sources import Source
-from longrank.networks.conversion.writing import Checkpoint, Written, model_card, read_tokenizer
+from longrank.networks.conversion.writing import Checkpoint, Written, model_card, naming, read_tokenizer
 from longrank.networks.model_card import CARD
-from longrank.storage import atomic_write
+from longrank.storage.folders import atomic_folder
 
 _SEP = 102  # the released code's default for clsid_tf, the uncased vocabulary's [SEP]
 _LAYERS = {
@@ -65,11 +65,14 @@ def write_network(source: Source, checkpoint: Checkpoint, folder: Path) -> Writt
     state |= {f"head.{part}": values for part, values in head.items()}
     state |= _attention(aggregator) if name == "parade-attn" else _transformer(aggregator, state, source)
     _fill(network, state, source)
-    save_network(folder, network, read_tokenizer(source, config), record={"converted": source.name})
     written = Written(name, len(checkpoint.tensors), len(checkpoint.tensors))
-    with atomic_write(folder / CARD, "w") as stream:
-        stream.write(model_card(source, written, checkpoint.names))
-    load_network(folder)
+    with atomic_folder(folder) as new:
+        save_network(new, network, read_tokenizer(source, config), record={"converted": source.name})
+        (new / CARD).write_text(model_card(source, written, checkpoint.names), encoding="utf-8")
+        try:
+            load_network(new)
+        except InputError as error:
+            raise naming(error, source) from None
     return written
 
 

@@ -187,6 +187,20 @@ def test_a_parade_network_without_a_part_is_refused(tmp_path: Path, checkpoint: 
         longrank.convert(folder, tmp_path / "new")
 
 
+def test_a_parade_network_of_wrong_numbers_is_refused_by_the_checkpoints_name_and_nothing_is_written(
+    tmp_path: Path, checkpoint: Any
+) -> None:
+    folder = tmp_path / "parade"
+    _, variables = parade(folder, "bert", "transformer", 0)
+    variables["output_bias"] = np.full_like(variables["output_bias"], np.nan)
+    checkpoint(folder, variables)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(InputError, match="hold a NaN or an infinity") as caught:
+        longrank.convert(folder, tmp_path / "out")
+    assert str(caught.value).startswith(f"{folder}/")
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_without_tensorflow_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = save_cross_encoder(tmp_path / "bert")
     (folder / "model.safetensors").rename(folder / "model.ckpt-100.index")

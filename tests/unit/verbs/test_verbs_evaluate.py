@@ -136,6 +136,15 @@ def test_a_run_under_two_names_has_two_rows(baseline: Any) -> None:
     assert ([row.name for row in result.rows], result.baseline) == (["b", "a", "c"], "b")
 
 
+def test_figures_are_iterated_by_system_and_measure() -> None:
+    both, one = evaluate(QRELS, [BM25, MAXP], ["RR", "AP"]), evaluate(QRELS, BM25, "RR")
+    assert list(both) == [("bm25", "RR"), ("bm25", "AP"), ("maxp", "RR"), ("maxp", "AP")]
+    assert all(pair in both for pair in both)
+    assert "RR" in one
+    assert not any(key in one for key in ("AP", ("bm25", "AP")))
+    assert "RR" not in both
+
+
 def test_runs_of_one_tag_in_memory_are_told_apart() -> None:
     other = Run("bm25", MAXP.rows())
     assert [row.name for row in evaluate(QRELS, [BM25, other]).rows] == ["run 1", "run 2"]

@@ -88,7 +88,7 @@ def read_checkpoint(source: Source, head: str | None, notes: Notes) -> Checkpoin
         architecture = str((config.architectures or [""])[0])
         head = head or choose_head(list(new.values()), architecture, config.is_encoder_decoder, notes)
     except InputError as error:
-        raise _named(error, source) from None
+        raise naming(error, source) from None
     renamed = {new[name]: values for name, values in tensors.items()}
     labels = n_labels({name: tuple(values.shape) for name, values in renamed.items()})
     if head == "classification" and labels is not None and labels != config.num_labels:
@@ -128,7 +128,7 @@ def write_checkpoint(
         try:
             _check(place, head)
         except InputError as error:
-            raise _named(error, source) from None
+            raise naming(error, source) from None
     return written
 
 
@@ -202,7 +202,7 @@ def _check(folder: Path, head: str) -> None:
     check_weights(folder, network, tokenizer, missing)
 
 
-def _named(error: InputError, source: Source) -> InputError:
+def naming(error: InputError, source: Source) -> InputError:
     """Return an error that names the checkpoint, not the folder that was being written."""
     return InputError(error.what, path=source.weights[0], got=error.got, fix=error.fix)
 
