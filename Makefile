@@ -11,7 +11,7 @@
 # make bench  the measurements of docs/results.md (most of an hour)
 
 PYTHON ?= python3.11
-# PyTorch first and by itself: TORCH chooses its build, which what comes later keeps.
+# Install PyTorch first, by itself: TORCH names the build, and later installs keep it.
 TORCH  ?= torch==2.13.0
 VENV   ?= .venv
 BIN     = $(VENV)/bin

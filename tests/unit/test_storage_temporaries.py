@@ -66,7 +66,7 @@ def test_the_only_copy_of_a_replaced_folder_is_kept(tmp_path: Path) -> None:
     assert (left / "old").is_dir()
 
 
-@pytest.mark.parametrize("name", ["a" * 49, "a" * 50, "a" * 249, "文" * 80])
+@pytest.mark.parametrize("name", ["a" * 50, "a" * 249, "文" * 80])
 def test_the_only_copy_of_a_folder_outlives_writes_of_names_that_begin_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

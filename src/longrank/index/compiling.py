@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numba.core import event
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -39,23 +38,30 @@ def _compiled(function: Callable[..., Any], *, allocates: bool) -> Any:
     return dispatcher
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]
-    """numba's cache on disk, for functions that contain functions and constants of other files.
+def _stamp() -> str:
+    """Return a digest of the files of this folder that name this module: all code and constants of compiled functions.
 
     numba itself would compile a function again only if the function's own file changes.
     """
-
-    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        return *super()._index_key(sig, codegen), _sources()
-
-
-@cache
-def _sources() -> str:
-    """Return a digest of the files of this folder, in which all called functions are."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+    for path in sorted(Path(__file__).parent.glob("[!.]*.py")):
+        with suppress(OSError):  # removed or replaced at this moment
+            content = path.read_bytes()
+            digest.update(content if _NAME in content else b"")
     return digest.hexdigest()
+
+
+_NAME = b"longrank.index.compiling"
+_STAMP = _stamp()  # as early as can be: files may change while this process runs
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """numba's cache on disk, whose content is dropped when any file of `_stamp` has changed."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = (self._impl.locator.get_source_stamp(), _STAMP)
+        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, stamp)
 
 
 class _Telling(event.Listener):  # type: ignore[misc]

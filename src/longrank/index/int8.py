@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from longrank.types import Float32s
 
-LARGEST = 127
+LARGEST = 127  # also in compiled code of other files: see longrank.index.compiling
 """Largest absolute value."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
@@ -18,6 +19,7 @@ from longrank.small_files import check_path
 from longrank.storage.temporaries import is_still, temporary_file
 
 Stamp: TypeAlias = tuple[int, int, int]
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/.+/fd")
 
 
@@ -211,8 +213,9 @@ def lock(path: Path) -> Iterator[None]:
             stream.seek(0)
             raise _taken(path, stream.read().strip()) from None
         except OSError as error:
-            what = f"cannot be locked: {error.strerror or error}"
-            raise InputError(what, path=path.parent, fix="choose a folder on a disk with locks") from None
+            path.unlink(missing_ok=True)
+            fix = "choose a folder on a disk with locks" if error.errno in _NO_LOCKS else None
+            raise InputError(f"cannot be locked: {error.strerror or error}", path=path.parent, fix=fix) from None
         if not is_still(
             path, stream.fileno()
         ):  # its owner has just removed it, so the next process may lock a new file

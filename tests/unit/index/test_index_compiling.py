@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from longrank.index import compiling
 
-_CALLER = """
+_CALLED = """# longrank.index.compiling
+from folder.compiling import compiled
+FACTOR = {0}
+@compiled
+def times(n):
+    return {1} * n
+"""
+_CALLER = """# longrank.index.compiling
 from folder.compiling import compiled
 from folder.called import FACTOR, times
 
@@ -30,13 +37,14 @@ def test_compiled_code_is_kept_until_code_or_a_constant_of_another_file_changes(
     folder = tmp_path / "folder"
     folder.mkdir()
     shutil.copy(compiling.__file__, folder)
+    (folder / ".#compiling.py").symlink_to("user@host.1:2")  # as Emacs does
     (folder / "caller.py").write_text(_CALLER)
-    called = "from folder.compiling import compiled\nFACTOR = {0}\n@compiled\ndef times(n):\n    return {1} * n\n"
     run, printed = [sys.executable, "-m", "folder.caller"], []
     for numbers in [(2, 2), (2, 2), (71, 3)]:
-        (folder / "called.py").write_text(called.format(*numbers))
+        (folder / "called.py").write_text(_CALLED.format(*numbers))
         printed.append(subprocess.check_output(run, cwd=tmp_path, text=True).split())
     assert printed == [["22", "0"], ["22", "1"], ["101", "0"]]
+    assert len(list((folder / "__pycache__").glob("caller.caller*.nbc"))) == 1
 
 
 def test_where_compiled_code_cannot_be_kept_it_is_compiled_for_this_process(monkeypatch: pytest.MonkeyPatch) -> None:

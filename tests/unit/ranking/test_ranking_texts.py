@@ -260,6 +260,8 @@ def test_passages_that_are_not_read_are_counted_by_text() -> None:
     note = f"passages not scored (cap or selection): {n_left_out} (first: text 1)"
     assert n_left_out == 77
     assert ranked.notes.lines() == reranker.notes.lines() == [note]
+    in_time = Reranker("lexical", assignments=["passages.preset=dai"]).rank("fox", ["a fox", long], deadline=600.0)
+    assert in_time.notes.lines() == [note]
     scored = Reranker("lexical", assignments=["passages.preset=dai"])
     scored.predict([("moon", "the moon"), ("fox", long), ("fox", "a fox")])
     assert scored.notes.lines() == [note]

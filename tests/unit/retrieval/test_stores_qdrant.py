@@ -118,8 +118,16 @@ def test_points_may_have_named_vectors_and_ids_of_their_own(store: Any) -> None:
     opened = open_store(source)
     assert opened.search(Query("q", TEXTS["d1"]), 1, Notes())[0].document.doc_id == "0"
     uuid = "00000000-0000-0000-0000-000000000001"
-    documents = opened.documents(["2", "no-point", uuid, "0", "01", "-2"], Notes())
+    documents = opened.documents(["2", "no-point", uuid, "0", "01", "-2", str(2**64)], Notes())
     assert sorted(document.doc_id for document in documents) == ["0", "2"]
+
+
+def test_ids_of_points_are_numbers_of_64_bits_or_uuids() -> None:
+    from longrank.retrieval.stores.qdrant import _point_id
+
+    largest = 2**64 - 1
+    assert _point_id(str(largest)) == largest
+    assert [_point_id(other) for other in (str(largest + 1), "07", "-7", "²", "name", "9" * 5000)] == [None] * 6
 
 
 def test_ids_in_payloads_may_be_numbers(tmp_path: Path, encoder: Path) -> None:

@@ -93,12 +93,17 @@ def test_an_id_of_several_documents_is_refused_when_documents_are_read_by_id(sto
         rerank(source, {"q": "fog"}, run, pipeline="lexical")
 
 
-def test_a_field_of_ids_that_is_analysed_is_refused_when_documents_are_read_by_id(store: Any, engine: Engine) -> None:
+def test_a_field_of_ids_that_is_analysed_is_refused_when_documents_are_read_by_id(
+    store: Any, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine.documents = {f"p{n}": {"name": name, "text": "fog"} for n, name in enumerate(["report-1", "report"])}
     engine.analysed = ("name",)
     source = store('id = "name"\nfields = ["text"]\n')
-    with pytest.raises(InputError, match=r"the field of the id, name, finds other ids .*'report-1'.*type keyword"):
+    with pytest.raises(InputError, match=r"field of the id, name, is analysed: .*'report-1'.* of type keyword"):
         open_store(source).documents(["report"], Notes())
+    engine.documents = {"p": {"name": "7", "text": "fog"}}
+    monkeypatch.setattr(engine, "_terms", lambda name, document: {"007"})  # as a field of numbers
+    assert [found.doc_id for found in open_store(source).documents(["007"], Notes())] == ["7"]
 
 
 @pytest.mark.neural

@@ -184,8 +184,9 @@ def _is_number(doc_id: str) -> bool:
 
 def _point_id(doc_id: str) -> int | str | None:
     """Return the id of a point, a number or UUID; None: no point has such an id."""
-    if doc_id[:1] != "-" and _is_number(doc_id):
-        return int(doc_id)
+    if doc_id.isascii() and doc_id.isdigit():
+        is_usual = len(doc_id) <= 20 and str(int(doc_id)) == doc_id
+        return int(doc_id) if is_usual and int(doc_id) < 2**64 else None
     try:
         return str(uuid.UUID(doc_id))
     except ValueError:
