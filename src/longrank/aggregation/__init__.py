@@ -83,10 +83,15 @@ def make_aggregator(name: str, **options: Any) -> Aggregator:
     return partial(entry.function, **options) if options else entry.function
 
 
-def with_options(name: str, options: Mapping[str, Any]) -> str:
-    """Return the name of an aggregator with the options that are not the default: ``"kmaxp"``, ``"kmaxp k=5"``."""
-    parameters = find_aggregation(name).options
-    other = {option: value for option, value in options.items() if value not in (None, parameters[option].default)}
+def with_options(name: str, aggregator: Aggregator) -> str:
+    """Return an aggregator's name with the options that are not the default: ``"kmaxp"``, ``"kmaxp k=5"``.
+
+    Args:
+        name: its name.
+        aggregator: from `make_aggregator`.
+    """
+    parameters, options = find_aggregation(name).options, getattr(aggregator, "keywords", {})
+    other = {option: value for option, value in options.items() if value != parameters[option].default}
     return " ".join([name, *(f"{option}={json.dumps(other[option])}" for option in sorted(other))])
 
 

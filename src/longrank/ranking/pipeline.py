@@ -267,7 +267,7 @@ def _kept_queries(queries: Sequence[Query], first_stage: Run, absent: set[str]) 
 def _header(
     pipeline: Pipeline, scorer: DocumentScorer, queries: Sequence[Query], first_stage: Run, absent: set[str]
 ) -> dict[str, object]:
-    final, stop, by = pipeline.settings.final, pipeline.settings.stop, pipeline.settings.aggregate
+    final, stop, by = pipeline.settings.final, pipeline.settings.stop, pipeline.settings.aggregate.name
     kept = _kept_queries(queries, first_stage, absent)
     mix = scorer.mix if isinstance(scorer, PassageDocumentScorer) else None
     return evidence_header(
@@ -282,7 +282,7 @@ def _header(
             "block_queries": final.block_queries,
             MISSING: sorted(absent),
             **({} if not kept else {KEPT: kept}),
-            **({} if stop is None else {STOPPED: with_options(by.name, by.options)}),
+            **({} if stop is None else {STOPPED: with_options(by, pipeline.aggregator)}),
             **({} if mix is None else mix_header(mix)),
             **lineage_header(scorer),
         },

@@ -213,7 +213,6 @@ def lock(path: Path) -> Iterator[None]:
             stream.seek(0)
             raise _taken(path, stream.read().strip()) from None
         except OSError as error:
-            path.unlink(missing_ok=True)
             fix = "choose a folder on a disk with locks" if error.errno in _NO_LOCKS else None
             raise InputError(f"cannot be locked: {error.strerror or error}", path=path.parent, fix=fix) from None
         if not is_still(

@@ -67,7 +67,7 @@ def aggregate(
         raise InputError("`normalize` has an effect on interpolation only", got=normalize, fix="give `interpolate`")
     header, records = open_evidence(evidence)
     function = make_aggregator(aggregator, **options)
-    check_complete(header, evidence, with_options(aggregator, options) if interpolate is None else None)
+    check_complete(header, evidence, with_options(aggregator, function) if interpolate is None else None)
     records = mixed_again(header, records, mix, mix_method)
     stage = None if first_stage is None else read_run(first_stage, notes)
     if stage is None and STOPPED in header:
