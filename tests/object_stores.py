@@ -55,13 +55,16 @@ def settings(port: int) -> dict[str, str]:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
-    """Let s3fs use the server or proxy at a port, and give up at the first fault."""
+    """Let s3fs use the server or proxy at a port, and give up after few faults.
+
+    One fault is not enough: a kept connection that the server has just closed fails, too.
+    """
     import s3fs
     from botocore.loaders import JSONFileLoader
 
     for name, value in settings(port).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(s3fs.S3FileSystem, "retries", 1)
+    monkeypatch.setattr(s3fs.S3FileSystem, "retries", 3)
     for name in ("connect_timeout", "read_timeout"):  # 5 s and 15 s are short on a machine that pauses
         monkeypatch.setattr(s3fs.S3FileSystem, name, 120)
     descriptions = _descriptions()

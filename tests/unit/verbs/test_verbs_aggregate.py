@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evidences import evidence, run, scores, write_evidence
@@ -26,7 +27,8 @@ def test_a_file_and_values_give_the_same_run(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_options_of_the_aggregator_are_keywords() -> None:
-    assert scores(aggregate(EVIDENCE, "birch", weights=[1, 0.5])) == {"a": 3.5, "b": 2.5}
+    for weights in ([1, 0.5], (1, 0.5), np.array([1, 0.5])):
+        assert scores(aggregate(EVIDENCE, "birch", weights=weights)) == {"a": 3.5, "b": 2.5}
     assert scores(aggregate(EVIDENCE, "kmaxp", k=1)) == {"a": 3.0, "b": 2.5}
 
 
