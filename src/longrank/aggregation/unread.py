@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from longrank.types import Evidence, Notes
 
@@ -13,6 +13,21 @@ def note_unread_passages(notes: Notes, place: str, n_cut: int, n_left_out: int) 
     """Count the truncated and the skipped passages of a document that is read once."""
     notes.add(_CUT, place, n_cut)
     notes.add(_LEFT_OUT, place, n_left_out)
+
+
+def unread_notes(evidence: Sequence[Evidence], places: Sequence[int], *, partial: bool = False) -> Notes:
+    """Return notes on the truncated and the skipped passages of texts.
+
+    Args:
+        evidence: evidence of each text.
+        places: place of each text in its list.
+        partial: a deadline has skipped passages; skipped passages are not counted.
+    """
+    notes = Notes()
+    for place, document in zip(places, evidence, strict=True):
+        n_left_out = 0 if partial else document.n_passages - len(document.passage_index)
+        note_unread_passages(notes, f"text {place}", document.n_truncated, n_left_out)
+    return notes
 
 
 def counting_unread(evidence: Iterable[Evidence], notes: Notes) -> Iterator[Evidence]:

@@ -111,6 +111,6 @@ def _named(runs: list[tuple[str | None, Run, str]]) -> list[System]:
         name if name is not None else run.tag if tags[run.tag] == 1 else other
         for (name, run, _), other in zip(runs, short, strict=True)
     ]
-    if len(set(names)) < len(names):
-        names = [place if name is None else name for (name, _, _), place in zip(runs, places, strict=True)]
+    kept = [place if name is None else name for (name, _, _), place in zip(runs, places, strict=True)]
+    names = next((unique for unique in (names, kept) if len(set(unique)) == len(runs)), places)
     return [System(name, run, place or name) for name, (_, run, place) in zip(names, runs, strict=True)]

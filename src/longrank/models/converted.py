@@ -69,10 +69,8 @@ def write_network(source: Source, checkpoint: Checkpoint, folder: Path) -> Writt
     with atomic_folder(folder) as new:
         save_network(new, network, read_tokenizer(source, config), record={"converted": source.name})
         (new / CARD).write_text(model_card(source, written, checkpoint.names), encoding="utf-8")
-        try:
+        with naming(source):
             load_network(new)
-        except InputError as error:
-            raise naming(error, source) from None
     return written
 
 

@@ -66,7 +66,7 @@ def fit(pairs: Sequence[Pairs], k: int, risk: float) -> Bound:
         InputError: there are too few queries for this risk.
     """
     n = len(pairs)
-    _check_number(n, risk)
+    _check_number(n, risk, f"{n} queries", "calibrate with {} queries or more, or allow more risk")
     x, y = monotone(
         np.concatenate([query.cheap for query in pairs]), np.concatenate([query.expensive for query in pairs])
     )
@@ -81,11 +81,10 @@ def fit(pairs: Sequence[Pairs], k: int, risk: float) -> Bound:
     return Bound(x, y, margins[bisect.bisect_left(margins, True, hi=len(margins) - 1, key=controlled)])
 
 
-def _check_number(n: int, risk: float, all_of_them: str = "") -> None:
+def _check_number(n: int, risk: float, given: str, fix: str) -> None:
+    """Refuse a number of queries that controls no such risk; `fix` has a place for the number that does."""
     if (n + 1) * risk < 1:
-        got = f"{all_of_them}{n} queries, risk {risk}"
-        fix = f"{'a fold needs' if all_of_them else 'calibrate with'} {math.ceil(1 / risk) - 1} queries or more"
-        fix += ": calibrate with more queries, or allow more risk" if all_of_them else ", or allow more risk"
+        got, fix = f"{given}, risk {risk}", fix.format(math.ceil(1 / risk) - 1)
         raise InputError("too few queries for this risk", about=("evidence",), got=got, fix=fix)
 
 
@@ -108,7 +107,9 @@ def held_out_bounds(pairs: Mapping[str, Pairs], k: int, risk: float) -> dict[str
         InputError: there are too few queries for this risk.
     """
     training = [[query for query_id, query in pairs.items() if _fold(query_id) != fold] for fold in range(_FOLDS)]
-    _check_number(min(map(len, training)), risk, f"{len(pairs)} queries, and a fold learns from ")
+    least = min(map(len, training))
+    fix = "a fold needs {} queries or more: calibrate with more queries, or allow more risk"
+    _check_number(least, risk, f"{len(pairs)} queries, and a fold learns from {least} queries", fix)
     bounds = [fit(queries, k, risk) for queries in training]
     return {query_id: bounds[_fold(query_id)] for query_id in pairs}
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from longrank.aggregation import find_aggregation, make_aggregator
-from longrank.aggregation.unread import note_unread_passages
+from longrank.aggregation.unread import unread_notes
 from longrank.config import Assignments
 from longrank.errors import InputError
 from longrank.index import Index
@@ -150,7 +150,9 @@ class Reranker:
             timed, partial = self._rank_by(prepared, by, k=k, passages=passages, notes=notes)
             return Results(query, timed, notes, partial)
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
-        self._note_unread(evidence, range(len(evidence)), None, notes)
+        unread = unread_notes(evidence, range(len(evidence)))
+        notes.merge(unread)
+        self._keep(unread)
         results = self.ranked(prepared, evidence, k=k, passages=passages)
         best = self.sentences(prepared, results).find()
         return Results(query, highlighted(results, best), notes)
@@ -160,9 +162,8 @@ class Reranker:
     ) -> tuple[list[RankedText], Partial | None]:
         """Rank documents by what is read of them until a deadline, and count what is not."""
         read = read_texts_by(self.scorer, prepared, deadline)
-        self._note_unread(read.evidence, read.documents, read.counts, notes)
         results = self.ranked(read.texts, read.evidence, k=k, passages=passages)
-        unread = Notes()
+        unread = unread_notes(read.evidence, read.documents, partial=read.counts is not None)
         results = highlights_by(results, self.sentences(prepared, results), deadline, read.rate, unread)
         note_unread(unread, read.counts)
         notes.merge(unread)
@@ -197,7 +198,7 @@ class Reranker:
         scores: Float32s = np.empty(len(items), np.float32)
         for ns, texts in zip(places.values(), prepared, strict=True):
             evidence = self.scorer.finish(texts.block, list(islice(scored, len(ns))))
-            self._note_unread(evidence, ns, None, Notes())
+            self._keep(unread_notes(evidence, ns))
             scores[ns] = [self.aggregator(document) for document in evidence]
         return scores[0] if single else scores
 
@@ -211,17 +212,6 @@ class Reranker:
         if self._shares:
             self._keep(notes)
         return notes
-
-    def _note_unread(
-        self, evidence: Sequence[Evidence], places: Sequence[int], partial: Partial | None, notes: Notes
-    ) -> None:
-        """Count passages that were not read, but for a deadline, in the `notes` of a query and in ``self.notes``."""
-        unread = Notes()
-        for place, document in zip(places, evidence, strict=True):
-            n_left_out = 0 if partial else document.n_passages - len(document.passage_index)
-            note_unread_passages(unread, f"text {place}", document.n_truncated, n_left_out)
-        notes.merge(unread)
-        self._keep(unread)
 
     def _keep(self, notes: Notes) -> None:
         """Add the notes of one query to those of all; several threads may rank."""

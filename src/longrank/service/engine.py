@@ -27,7 +27,6 @@ from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.ranking.texts import Reranker
 from longrank.registries import suggestion
-from longrank.retrieval import first_stage
 from longrank.retrieval.deferred import Deferred
 from longrank.scoring import keeping_models, scorer_class
 from longrank.service.served_store import ServedStore
@@ -195,9 +194,8 @@ class Engine:
                 pipeline = open_pipeline(index, old.settings, model=old.model, notes=notes)
                 if isinstance(pipeline.retriever, Deferred):
                     pipeline.retriever.open()
-            first = old.settings.first_stage
-            if first_stage(first.preset, first.settings).kind == "words":
-                pipeline.retriever.retrieve(_first_query(index), 1)
+                else:
+                    pipeline.retriever.retrieve(_first_query(index), 1)
             exchanged[name] = replace(
                 old, pipeline=pipeline, reranker=None if old.reranker is None else Reranker(pipeline)
             )

@@ -87,10 +87,10 @@ class ServedStore:
         _log(notes)
         if not found and notes.lines():
             raise Refusal(502, "bad_gateway", _NO_ANSWER)
-        named = [document for document in found if document.doc_id == doc_id]  # a store may take 007 for 7
-        if not named:
+        document = next((one for one in found if one.doc_id == doc_id), None)  # a store may take 007 for 7
+        if document is None:
             raise Refusal(404, "not_found", "no such document")
-        return named[0]
+        return document
 
 
 def _refused(error: InputError) -> Refusal:

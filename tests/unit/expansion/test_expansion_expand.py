@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from sys import modules
 from typing import Any
 
 import pytest
 
 from longrank.errors import BeingWritten, InputError
 from longrank.expansion.decoding import Decoding, TextKey
-from longrank.expansion.expand import Documents, expand, open_documents
+from longrank.expansion.expand import Documents, _write, expand, open_documents
 from longrank.expansion.predictor import Prediction
 from longrank.expansion.reading import Reading
 from longrank.index import Index, index_files
@@ -26,8 +25,6 @@ DOCUMENTS = [
     {"doc_id": f"d{n}", "title": f"T{n}", "text": " ".join(f"Sentence {n} {i} stands here." for i in range(3 * n))}
     for n in range(9)
 ]
-
-expand_module = modules["longrank.expansion.expand"]
 
 
 class Echo:
@@ -113,14 +110,13 @@ def test_a_second_call_is_refused_until_the_file_of_the_first_is_written(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected, output = expanded(source, tmp_path / "whole.jsonl"), tmp_path / "o.jsonl"
-    writing = expand_module._write
 
     def write(*args: Any) -> int:
         with pytest.raises(BeingWritten, match="is being written by pid"):
             expanded(source, output)
-        return writing(*args)
+        return _write(*args)
 
-    monkeypatch.setattr(expand_module, "_write", write)
+    monkeypatch.setattr("longrank.expansion.expand._write", write)
     assert expanded(source, output) == expected
 
 

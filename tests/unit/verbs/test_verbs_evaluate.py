@@ -150,6 +150,7 @@ def test_runs_of_one_tag_in_memory_are_told_apart() -> None:
     assert [row.name for row in evaluate(QRELS, [BM25, other]).rows] == ["run 1", "run 2"]
     named = evaluate(QRELS, {"m": MAXP, "bm25": other}, "RR", baseline=BM25)
     assert [row.name for row in named.rows] == ["run 1", "m", "bm25"]
+    assert [row.name for row in evaluate(QRELS, {1: BM25, "1": MAXP}).rows] == ["run 1", "run 2"]
     assert len(evaluate(QRELS, [BM25, BM25]).rows) == 1
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,12 +84,10 @@ def read_checkpoint(source: Source, head: str | None, notes: Notes) -> Checkpoin
         base = transformers.AutoModel.from_config(config).base_model_prefix
     if any(name.startswith(AGGREGATOR) for name in tensors):
         return Checkpoint(config, tensors, "parade", {name: name for name in tensors})
-    try:
+    with naming(source):
         new = new_names(tensors, base)
         architecture = str((config.architectures or [""])[0])
         head = head or choose_head(list(new.values()), architecture, config.is_encoder_decoder, notes)
-    except InputError as error:
-        raise naming(error, source) from None
     renamed = {new[name]: values for name, values in tensors.items()}
     labels = n_labels({name: tuple(values.shape) for name, values in renamed.items()})
     if head == "classification" and labels is not None and labels != config.num_labels:
@@ -125,10 +124,8 @@ def write_checkpoint(
             text = json.dumps({"lineage": list(lineage)}, indent=1)
             (place / LINEAGE_FILE).write_text(text + "\n", encoding="utf-8")
         (place / CARD).write_text(model_card(source, written, names), encoding="utf-8")
-        try:
+        with naming(source):
             _check(place, head)
-        except InputError as error:
-            raise naming(error, source) from None
     return written
 
 
@@ -202,9 +199,13 @@ def _check(folder: Path, head: str) -> None:
     check_weights(folder, network, tokenizer, missing)
 
 
-def naming(error: InputError, source: Source) -> InputError:
-    """Return an error that names the checkpoint, not the folder that was being written."""
-    return InputError(error.what, path=source.weights[0], got=error.got, fix=error.fix)
+@contextmanager
+def naming(source: Source) -> Iterator[None]:
+    """Let errors name the checkpoint, not the folder that is being written."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(error.what, path=source.weights[0], got=error.got, fix=error.fix) from None
 
 
 def model_card(source: Source, written: Written, names: Mapping[str, str]) -> str:

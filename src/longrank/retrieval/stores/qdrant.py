@@ -103,7 +103,8 @@ class Qdrant:
         if field is None:
             keys = [key for key in map(_point_id, doc_ids) if key is not None]
             return list(client.retrieve(collection, keys, with_payload=True))
-        ids = [list(doc_ids), [int(doc_id) for doc_id in doc_ids if _is_number(doc_id)]]  # payloads may hold either
+        numbers = [n for n in map(_whole_number, doc_ids) if n is not None and -(2**63) <= n < 2**63]
+        ids = [list(doc_ids), numbers]  # payloads may hold either
         conditions = [models.FieldCondition(key=field, match=models.MatchAny(any=any_of)) for any_of in ids if any_of]
         found, offset = [], None
         while True:
@@ -174,19 +175,19 @@ class Qdrant:
         return InputError(f"Qdrant refuses ({status}): {message}", path=self._path, fix=fixes.get(status or 0))
 
 
-def _is_number(doc_id: str) -> bool:
-    """Tell whether an id is a whole number of 64 bits as Qdrant returns it."""
+def _whole_number(doc_id: str) -> int | None:
+    """Return the whole number, of at most 20 characters, that Qdrant writes as this id; None: there is none."""
     digits = doc_id.removeprefix("-")
-    if len(doc_id) > 20 or not (digits.isascii() and digits.isdigit()):
-        return False
-    return str(int(doc_id)) == doc_id and -(2**63) <= int(doc_id) < 2**63
+    if len(doc_id) > 20 or not (digits.isascii() and digits.isdigit()) or str(int(doc_id)) != doc_id:
+        return None
+    return int(doc_id)
 
 
 def _point_id(doc_id: str) -> int | str | None:
     """Return the id of a point, a number or UUID; None: no point has such an id."""
     if doc_id.isascii() and doc_id.isdigit():
-        is_usual = len(doc_id) <= 20 and str(int(doc_id)) == doc_id
-        return int(doc_id) if is_usual and int(doc_id) < 2**64 else None
+        number = _whole_number(doc_id)
+        return number if number is not None and number < 2**64 else None
     try:
         return str(uuid.UUID(doc_id))
     except ValueError:

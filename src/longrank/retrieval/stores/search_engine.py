@@ -123,16 +123,16 @@ class SearchEngine(ABC):
             condition = {"ids": {"values": ids}} if field is None else {"terms": {field: ids}}
             size = len(ids) + 1  # so that one of several with the same id is among them
             found += self._records(self._answer({"query": condition, "size": size}, ids[0], notes))
-        self._check_exact({record.doc_id for record, _ in found}.difference(doc_ids), doc_ids)
+        self._check_exact({record.doc_id for record, _ in found}, doc_ids)
         return documents_of((record for record, _ in found), self._place, notes)
 
-    def _check_exact(self, others: Set[str], asked: Sequence[str]) -> None:
+    def _check_exact(self, found: Set[str], asked: Sequence[str]) -> None:
         """Refuse an id field that is analysed: a word of an id finds other ids, and may miss the document itself.
 
         A field of numbers takes 007 for 7, and misses nothing.
         """
         numbers = {doc_id.lstrip("0") or "0" for doc_id in asked}
-        if others := others - numbers:
+        if others := found - numbers - {*asked}:
             what = f"the field of the id, {self.settings.id}, is analysed: it finds other ids than it is asked for"
             fix = "name a field of type keyword, or leave out id if the engine's own _id is the document's"
             raise InputError(what, path=self.path, got=min(others), fix=fix)
