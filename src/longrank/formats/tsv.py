@@ -30,17 +30,16 @@ def read_msmarco_docs(file: SourceFile, notes: Notes, options: CorpusOptions) ->
 
 
 def _read_columns(names: tuple[str, ...], file: SourceFile, notes: Notes, options: CorpusOptions) -> Iterator[Record]:
-    for line in read_lines(file.path, notes, options.text):
-        if not line.text.strip(" \r"):
-            continue
+    lines = (line for line in read_lines(file.path, notes, options.text) if line.text.strip(" \r"))
+    for n, line in enumerate(lines):
         columns = line.text.split("\t")
         if len(columns) != len(names):
             what = f"{len(columns)} column{'s' if len(columns) > 1 else ''} instead of {len(names)}"
             what += "" if line.ended or len(columns) > len(names) else "; the file looks truncated"
             fix = f"write {'<TAB>'.join(names)}; remove tabs from texts"
             raise InputError(what, path=file.path, line=line.number, fix=fix)
-        if line.number == 1 and _is_header(columns):
-            notes.add("header lines skipped", f"{file.path}:1")
+        if n == 0 and _is_header(columns):
+            notes.add("header lines skipped", f"{file.path}:{line.number}")
             continue
         values = dict(zip(names, columns, strict=True))
         yield Record(check_id(values["doc_id"], "doc_id", file.path, line.number), values, line.number)

@@ -54,7 +54,9 @@ def judgment_routes(service: Service, judging: Judging, rankings: Rankings) -> A
 
     @routes.post("/judgments", summary="Grade a document")
     async def judge(body: Judgment) -> Judged:
-        if service.engine.index is None or body.doc_id not in service.engine.index:
+        index = service.engine.index
+        known = index is not None and body.doc_id in index
+        if not known and not await asyncio.to_thread(_removes, judging, body):
             raise Refusal(404, "not_found", "/doc_id: no such document in the index")
         query = await asyncio.to_thread(_query, service, judging, body)
         was: int | Literal["any"] | None = body.was if "was" in body.model_fields_set else "any"
@@ -102,6 +104,14 @@ def _query(service: Service, judging: Judging, body: Judgment) -> Query:
     if found is None:
         raise Refusal(404, "not_found", "/query_id: no such topic")
     return found
+
+
+def _removes(judging: Judging, body: Judgment) -> bool:
+    """Tell whether a judgment removes a grade; the document may have left the index since it was graded."""
+    if body.grade is not None:
+        return False
+    query = judging.topic(body.query_id or "") if body.query is None else judging.find(body.query)
+    return query is not None and body.doc_id in judging.grades(query.query_id)
 
 
 def _n_judged(judging: Judging, query: Query) -> int:

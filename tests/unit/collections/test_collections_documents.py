@@ -387,7 +387,7 @@ def test_the_documents_of_ms_marco_are_known_by_their_name(tmp_path: Path) -> No
     assert found.document == Document("D1", "Dogs", "They bark.")
 
 
-@pytest.mark.parametrize("header", ["id\ttext", "DOCNO\tBody", "\ufeffdoc_id\tcontents"])
+@pytest.mark.parametrize("header", ["id\ttext", "DOCNO\tBody", "\ufeffdoc_id\tcontents", "\n \nid\ttext"])
 def test_a_header_line_of_tab_separated_documents_is_no_document(tmp_path: Path, header: str) -> None:
     path, notes = tmp_path / "docs.tsv", Notes()
     path.write_text(f"{header}\nid\ttext\nd1\tdogs\n", encoding="utf-8")  # the second line is a document

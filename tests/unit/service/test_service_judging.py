@@ -76,6 +76,17 @@ def test_a_grade_is_replaced_and_removed(plain: Service, judging: Judging, files
     assert (reply.json["grades"], files[0].read_text()) == ({}, "")
 
 
+def test_the_grade_of_a_document_that_left_the_index_can_be_removed_and_not_replaced(
+    plain: Service, judging: Judging, files: tuple[Path, Path]
+) -> None:
+    files[0].write_text("1 0 gone 2\n1 0 d 1\n")
+    replaced, removed, again, elsewhere = asked(
+        plain, judging, grade("gone", 1), grade("gone", None), grade("gone", None), grade("gone", None, query="new")
+    )
+    assert (removed.status, removed.json["grades"], files[0].read_text()) == (200, {"d": 1}, "1 0 d 1\n")
+    assert [reply.status for reply in (replaced, again, elsewhere)] == [404, 404, 404]
+
+
 def test_a_grade_that_another_client_has_changed_is_refused_with_the_grades_of_the_file(
     plain: Service, judging: Judging, files: tuple[Path, Path]
 ) -> None:
