@@ -31,10 +31,11 @@ _BARELY = 1e-9
 
 
 class Pairs(NamedTuple):
-    """Cheap and expensive scores of one query's candidates, float64[D] each, by descending cheap score."""
+    """Cheap and expensive scores of one query's candidates, float64[D] each, and their ids, in the order of `walk`."""
 
     cheap: Floats
     expensive: Floats
+    doc_ids: Sequence[str]
 
 
 class Bound(NamedTuple):
@@ -49,9 +50,9 @@ class Bound(NamedTuple):
         return np.interp(cheap, self.x, self.y) + self.margin
 
 
-def walk(doc_ids: Sequence[str], cheap: Sequence[float]) -> list[int]:
-    """Return the positions of documents in scoring order: best cheap score first, ties by descending doc_id."""
-    return sorted(range(len(doc_ids)), key=lambda n: (cheap[n], doc_ids[n]), reverse=True)
+def walk(doc_ids: Sequence[str], scores: Sequence[float]) -> list[int]:
+    """Return the positions of documents in the order of a ranking: best score first, ties by descending doc_id."""
+    return sorted(range(len(doc_ids)), key=lambda n: (scores[n], doc_ids[n]), reverse=True)
 
 
 def may_stop(expensive: Sequence[float], next_bound: float, k: int) -> bool:
@@ -147,8 +148,8 @@ def _distances(pairs: Pairs, bound: Bound, k: int) -> Iterator[float]:
 
 def _missed(pairs: Pairs, read: int, k: int) -> float:
     """Return the share of the true top k below the first `read` documents."""
-    best = np.argsort(-pairs.expensive, kind="stable")[:k]
-    return float(np.mean(best >= read))
+    best = walk(pairs.doc_ids, pairs.expensive.tolist())[:k]
+    return sum(place >= read for place in best) / len(best)
 
 
 def _fold(query_id: str) -> int:

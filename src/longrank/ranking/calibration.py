@@ -145,7 +145,8 @@ def joined(
             )
         order = walk(list(scores), [known[doc_id] for doc_id in scores])
         doc_ids = [list(scores)[n] for n in order]
-        result[query_id] = Pairs(np.array([known[d] for d in doc_ids]), np.array([scores[d] for d in doc_ids]))
+        cheap_scores, expensive_scores = (np.array([of[doc_id] for doc_id in doc_ids]) for of in (known, scores))
+        result[query_id] = Pairs(cheap_scores, expensive_scores, doc_ids)
     return result
 
 

@@ -10,13 +10,17 @@ from longrank.errors import InputError
 from longrank.ranking.bounds import Bound, Pairs, fit, held_out, may_stop, monotone, n_read
 
 
+def names(n_docs: int) -> list[str]:
+    return [f"d{n}" for n in range(n_docs)]
+
+
 def pairs(n_queries: int, n_docs: int = 30, noise: float = 0.3, seed: int = 5) -> dict[str, Pairs]:
     """Queries whose expensive scores are twice the cheap ones and noise."""
     rng = np.random.default_rng(seed)
     made = {}
     for n in range(n_queries):
         cheap = np.sort(rng.random(n_docs))[::-1]
-        made[f"q{n}"] = Pairs(cheap, 2 * cheap + noise * rng.standard_normal(n_docs))
+        made[f"q{n}"] = Pairs(cheap, 2 * cheap + noise * rng.standard_normal(n_docs), names(n_docs))
     return made
 
 
@@ -27,7 +31,7 @@ def test_the_walk_stops_where_the_bound_of_the_next_is_below_the_kth_best() -> N
 
 
 def test_documents_are_read_k_at_a_time() -> None:
-    one = Pairs(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), np.array([9.0, 1.0, 8.0, 7.0, 0.0]))
+    one = Pairs(np.array([5.0, 4.0, 3.0, 2.0, 1.0]), np.array([9.0, 1.0, 8.0, 7.0, 0.0]), names(5))
     bound = Bound(np.array([0.0, 10.0]), np.array([0.0, 10.0]), 0.0)
     assert n_read(one, bound, 2) == 4  # after two, the bound 3 is not below 1; after four, 1 is below 8
     assert n_read(one, bound._replace(margin=7.1), 2) == 5
@@ -95,3 +99,11 @@ def test_too_few_queries_for_a_risk_are_refused() -> None:
         fit(list(pairs(10).values()), 5, 0.05)
     with pytest.raises(InputError, match=r"20 queries, and a fold learns from 14 queries.* a fold needs 19 queries"):
         held_out(pairs(20), 5, 0.05)
+
+
+@pytest.mark.parametrize(("doc_ids", "missed"), [(["a", "b"], 1), (["b", "a"], 0)])
+def test_of_documents_with_equal_scores_the_higher_ids_are_the_true_top_k(doc_ids: list[str], missed: int) -> None:
+    """The second of two documents is not read."""
+    tied = Pairs(np.array([0.9, 0.01]), np.array([1.8, 1.8]), doc_ids)
+    share, _ = held_out({**pairs(60, noise=0.0), "tied": tied}, 1, 0.05)
+    assert share == pytest.approx(missed / 61)

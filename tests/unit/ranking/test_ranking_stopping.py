@@ -76,7 +76,8 @@ def test_the_walk_reads_what_the_calibration_says_and_scores_it_as_ever(index: I
     for query in queries(N_QUERIES):
         rows = [n for n, one in enumerate(block) if one.query.query_id == query.query_id]
         order = sorted(rows, key=lambda n: (MAXP(chosen[n]), block[n].document.doc_id), reverse=True)
-        pairs = Pairs(*(np.array([MAXP(of[n]) for n in order]) for of in (chosen, every)))
+        scores = (np.array([MAXP(of[n]) for n in order]) for of in (chosen, every))
+        pairs = Pairs(*scores, [block[n].document.doc_id for n in order])
         read = order[: n_read(pairs, Bound(np.array([0.0, 10.0]), np.array([0.0, 60.0]), 1.0), 5)]
         assert {n for n in rows if found[n] is not None} == set(read)
         for n in read:
