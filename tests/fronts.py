@@ -12,10 +12,11 @@ from typing import Any
 
 from collections_of_words import random_documents
 from longrank.index import Index
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.front import FrontEngine
 from longrank.service.opening import open_engine
 from longrank.service.replica import PipelineReplica
+from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.types import Notes
 from served import Ask, Reply, answers, opened

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from fakes import index_of
 from longrank.service.admission import Admission
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.judging import Judging
 from longrank.service.metrics import Metrics
 from longrank.service.rerank import Service
 from longrank.service.scheduler import Scheduler
+from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.types import Document, Notes
 

@@ -15,7 +15,8 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from longrank.cli.main import main
 from longrank.index import Index
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
+from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.types import Notes
 from served import answers, opened

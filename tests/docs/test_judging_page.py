@@ -15,8 +15,9 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from longrank.cli.main import main
 from longrank.index import Index
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.judging import opened_judging
+from longrank.service.served import PipelineChoice
 from longrank.types import Notes
 from served import Ask, answers, opened
 

@@ -51,7 +51,8 @@ def make_engine(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """Make an engine that serves `lexical`, `bm25` and `rm3` over documents."""
     pytest.importorskip("fastapi", reason="needs the extra serve")
     from fakes import index_of
-    from longrank.service.engine import Engine, PipelineChoice
+    from longrank.service.engine import Engine
+    from longrank.service.served import PipelineChoice
 
     def make(documents: list[Document], *, load: bool = True) -> Any:
         folder = tmp_path_factory.mktemp("page")

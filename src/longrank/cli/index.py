@@ -1,4 +1,4 @@
-"""``longrank index`` and ``longrank check``: build an index, and check its files."""
+"""``longrank index``: build an index, or change an index."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from longrank.cli import console
+from longrank.cli.check import print_expansions
 from longrank.cli.options import Engine, Resources
 
 if TYPE_CHECKING:
@@ -346,32 +347,5 @@ def _print_summary(index: Index, place: Path | str) -> None:
     if len(index.parts) > 1:
         print(f"shards\t{len(index.parts)}")
     print(f"documents\t{index.n_docs}\nunique terms\t{index.n_terms}\nterms\t{index.total_terms}")
-    _print_expansions(index)
+    print_expansions(index)
     print(f"bytes\t{size}\ndigest\t{index.digest}")
-
-
-def _print_expansions(index: Index) -> None:
-    for file in index.options.expansions:
-        print(f"expansions\t{file.used} of {file.lines} lines used in the build, sha256 {file.sha256}")
-
-
-def check(
-    path: Annotated[
-        Path,
-        typer.Argument(help="Index, evidence, or folder of create, train, tune, weigh or reproduce.", metavar="PATH"),
-    ],
-) -> None:
-    """Compare every file of a folder with its checksum.
-
-    Folders below are checked, too. Exit code 3 names a damaged file, or work that is unfinished.
-
-    Example: longrank check my.index
-    """
-    from longrank.index import Index
-    from longrank.storage.remote import address_of
-    from longrank.verbs.check import check as check_folder
-    from longrank.verbs.check import is_index
-
-    print(f"{address_of(path) or path}: {check_folder(path)} files, all as written")
-    if is_index(path):
-        _print_expansions(Index(path))

@@ -33,7 +33,7 @@ COMMANDS = {
     "cache": "longrank.cli.doctor:cache",
     "index": "longrank.cli.index:index",
     "sync": "longrank.cli.sync:sync",
-    "check": "longrank.cli.index:check",
+    "check": "longrank.cli.check:check",
     "expand": "longrank.cli.expand:expand",
     "pipelines": "longrank.cli.pipelines:pipelines",
     "search": "longrank.cli.search:search",

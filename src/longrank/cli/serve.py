@@ -20,8 +20,9 @@ from longrank.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from longrank.index.stamps import Stamp
-    from longrank.service.engine import Engine, PipelineChoice
+    from longrank.service.engine import Engine
     from longrank.service.judging import Judging
+    from longrank.service.served import PipelineChoice
     from longrank.service.settings import ServiceSettings
     from longrank.types import Notes
 
@@ -202,7 +203,7 @@ def _choices(names: Sequence[str], model: str | None, assignments: Sequence[str]
     """Return the pipelines; `model` is for those that take a model and have no ``=MODEL``."""
     from longrank.ranking.settings import load_pipeline
     from longrank.scoring import scorer_class
-    from longrank.service.engine import PipelineChoice
+    from longrank.service.served import PipelineChoice
 
     choices = []
     for entry in names:

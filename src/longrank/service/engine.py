@@ -11,24 +11,22 @@ from __future__ import annotations
 import shlex
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from longrank.aggregation import AGGREGATORS
-from longrank.errors import InputError
 from longrank.index import Index
-from longrank.networks.model_files import find_model
 from longrank.protocols import PassageScorer
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.ranking.texts import Reranker
-from longrank.registries import suggestion
 from longrank.retrieval.deferred import Deferred
-from longrank.scoring import keeping_models, scorer_class
+from longrank.scoring import keeping_models
+from longrank.service.served import PipelineChoice, Served, check_choice, names_of
 from longrank.service.served_store import ServedStore
 from longrank.service.units import tokens_of
 from longrank.types import Notes, Query
@@ -36,63 +34,6 @@ from longrank.types import Notes, Query
 _TITLES, _LONGEST_TITLE = 50, 80  # documents whose titles may be an example of a query; characters
 _BEGIN = 200  # characters of a document that are the first query
 _SAMPLE = "Long documents are read whole, passage by passage. " * 300
-
-
-class PipelineChoice(NamedTuple):
-    """A pipeline to serve.
-
-    Attributes:
-        pipeline: a shipped pipeline's name or a TOML file.
-        model: the model that replaces its own.
-        name: its name for clients; None: that of the file or the pipeline.
-    """
-
-    pipeline: str
-    model: str | None = None
-    name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A loaded pipeline.
-
-    Attributes:
-        name: its name for clients.
-        settings: its settings.
-        model: the model that replaces its own.
-        pipeline: searches the index; None without an index.
-        reranker: reranks texts; None if the pipeline has no passage scorer.
-        overlap: characters read per character of a document; more than 1 where passages overlap.
-        passage_tokens: estimated tokens of a passage.
-    """
-
-    name: str
-    settings: PipelineSettings
-    model: str | None
-    pipeline: Pipeline | None
-    reranker: Reranker | None
-    overlap: float
-    passage_tokens: int = 0
-
-    @property
-    def reranks(self) -> bool:
-        """True if it reranks texts."""
-        return self.reranker is not None
-
-    def describe(self) -> dict[str, Any]:
-        """Return the entry of ``/info``."""
-        scorer = self.settings.scorer
-        return {
-            "name": self.name,
-            "about": self.settings.about,
-            "first_stage": None if self.pipeline is None else self.settings.first_stage.preset,
-            "scorer": None if scorer is None else scorer.name,
-            "model": None if scorer is None else _name_of(self.model or scorer.model),
-            "unit": None if self.reranker is None else self.reranker.unit,
-            "aggregator": None if self.reranker is None else self.reranker.aggregator_name,
-            "searches": self.pipeline is not None,
-            "reranks": self.reranks,
-        }
 
 
 class Engine:
@@ -122,12 +63,12 @@ class Engine:
         self.store = store
         self._choices, self._assignments, self._notes = list(choices), list(assignments), notes
         self._settings = [load_pipeline(choice.pipeline, assignments) for choice in self._choices]
-        self._names = _names(self._choices)
+        self._names = names_of(self._choices)
         self._reopening = threading.Lock()
         self._state: tuple[Index | None, dict[str, Served]] = (index, {})  # replaced as a whole
         self._models: dict[str, dict[Any, PassageScorer]] = {name: {} for name in self._names}
         for choice, settings in zip(self._choices, self._settings, strict=True):
-            _check(choice, settings, searches=self.searches)
+            check_choice(choice, settings, searches=self.searches)
 
     @property
     def searches(self) -> bool:
@@ -227,7 +168,7 @@ class Engine:
         if name:
             return named if named is not None and named.reranks else None
         reranking = [item for item in served.values() if item.reranks]
-        alone = (item for item in reranking if item.settings.mix is None and _scorer(item) == _scorer(reranking[0]))
+        alone = (item for item in reranking if item.settings.mix is None and item.scorer == reranking[0].scorer)
         return next(alone, reranking[0]) if reranking else None
 
     def names(self) -> list[str]:
@@ -300,46 +241,3 @@ def _example(index: Index) -> str:
 def simple_aggregators() -> list[str]:
     """Return the aggregators of passage scores that need no options."""
     return [name for name, entry in AGGREGATORS.items() if not entry.needs_document_score and not entry.example]
-
-
-def _names(choices: Sequence[PipelineChoice]) -> list[str]:
-    """Return the pipelines' names: a file's without its folder, and with the model where a name comes twice."""
-    names: list[str] = []
-    for pipeline, model, given in choices:
-        stem = Path(pipeline).stem if pipeline.endswith(".toml") else pipeline
-        name = given or (f"{stem}={_name_of(model)}" if stem in names and model else stem)
-        if name in names:
-            raise InputError("a pipeline is named twice", got=name, fix="use another model or another file")
-        names.append(name)
-    return names
-
-
-def _scorer(served: Served) -> tuple[str, str | None] | None:
-    scorer = served.settings.scorer
-    return None if scorer is None else (scorer.name, served.model or scorer.model)
-
-
-def _name_of(model: str | None) -> str | None:
-    """Return a model's name for clients: only the last part of a folder's path."""
-    return model if model is None or not Path(model).is_dir() else Path(model).resolve().name
-
-
-def _check(choice: PipelineChoice, settings: PipelineSettings, *, searches: bool) -> None:
-    scorer = settings.scorer
-    if scorer is None and not searches:
-        raise InputError("this pipeline has no passage scorer, so it needs an index", got=choice.pipeline)
-    if scorer is None and choice.model is not None:
-        raise InputError(f"pipeline '{choice.pipeline}' has no passage scorer, so it takes no model", got=choice.model)
-    if settings.stop is not None:
-        raise InputError("the server has no early stopping", got="stop", fix="remove [stop] from the pipeline")
-    model = choice.model or (None if scorer is None else scorer.model)
-    if model is not None:
-        find_model(model)
-    elif scorer is not None and scorer_class(scorer.name).needs_model and scorer.without_model is None:
-        fix = f"use --pipeline {choice.pipeline}=MODEL"
-        raise InputError(f"the {scorer.name} of pipeline '{choice.pipeline}' needs a model", fix=fix)
-
-
-def unknown_pipeline(name: str, names: Sequence[str]) -> str:
-    """Return the message for a name that no pipeline has."""
-    return f"unknown pipeline '{name[:100]}'; {suggestion(name[:100], dict.fromkeys(names))}"

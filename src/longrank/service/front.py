@@ -12,12 +12,13 @@ from typing import Any, cast
 from longrank.engines.replicas import Handles, Lost
 from longrank.index import Index
 from longrank.scoring import scorer_class
-from longrank.service.engine import Engine, Served
+from longrank.service.engine import Engine
 from longrank.service.errors import LATE, Refusal
 from longrank.service.rankings import Here, Rankings, Search
 from longrank.service.replica import Asked, Facts, PipelineReplica, Told
 from longrank.service.rerank import Answer, RerankRequest, Service, check_limits, check_query, choose_reranking
 from longrank.service.search import choose_searching
+from longrank.service.served import Served
 from longrank.service.settings import ServiceSettings
 from longrank.storage import digest_of
 from longrank.types import Notes

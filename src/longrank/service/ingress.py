@@ -21,7 +21,6 @@ from longrank.errors import InputError, LongRankError
 from longrank.service.admission import Admission
 from longrank.service.app import create_app
 from longrank.service.cluster import Cluster, wanted
-from longrank.service.engine import PipelineChoice
 from longrank.service.errors import Refusal
 from longrank.service.front import FrontEngine
 from longrank.service.log import log_to
@@ -30,6 +29,7 @@ from longrank.service.opening import open_engine
 from longrank.service.reloading import Reloader
 from longrank.service.rerank import Service
 from longrank.service.scheduler import Scheduler
+from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings, is_key
 from longrank.service.transport import Transport
 from longrank.small_files import MIB, read_small

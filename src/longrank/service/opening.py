@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from longrank.index import Index
 from longrank.retrieval.stores import is_store, open_store
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
+from longrank.service.served import PipelineChoice
 from longrank.service.served_store import ServedStore
 from longrank.types import Notes
 

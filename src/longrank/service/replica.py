@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from longrank.index.stamps import stamp_of
 from longrank.retrieval.stores import is_store
 from longrank.service.admission import Admission
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.errors import Refusal
 from longrank.service.freed_memory import use_one_heap
 from longrank.service.metrics import Metrics
@@ -24,6 +24,7 @@ from longrank.service.rankings import Here, Search
 from longrank.service.reloading import Reloader
 from longrank.service.rerank import Answer, RerankRequest, Service
 from longrank.service.scheduler import Scheduler
+from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.types import Notes
 

@@ -17,12 +17,13 @@ from longrank.ranking.prepared_texts import PreparedTexts, TextLimits
 from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import Reranker
 from longrank.service.admission import Admission
-from longrank.service.engine import Engine, Served
+from longrank.service.engine import Engine
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.judging import Judging
 from longrank.service.metrics import Metrics
 from longrank.service.scheduler import Scheduler
 from longrank.service.scored import scored, with_highlights
+from longrank.service.served import Served
 from longrank.service.settings import ServiceSettings
 from longrank.service.source_files import SourceFiles
 from longrank.service.units import tokens_of, weight_of

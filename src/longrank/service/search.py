@@ -23,10 +23,10 @@ from longrank.ranking.one_query import RankedQuery, retrieved
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.ranking.pipeline import Pipeline, filtered, note_cut_queries, noting
 from longrank.ranking.promising import counts_of
-from longrank.service.engine import Served, unknown_pipeline
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.rerank import Service, check_query, cost_of_sentences, strip
 from longrank.service.scored import scored, with_highlights
+from longrank.service.served import Served, unknown_pipeline
 from longrank.service.source_files import with_files
 from longrank.service.units import tokens_of, weight_of
 from longrank.service.within import highlights_within, read_until, until

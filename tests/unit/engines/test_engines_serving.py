@@ -29,10 +29,11 @@ from fronts import CHOICES, PATIENT, SET, indexed, lasting, replies, searches
 from longrank.engines.replicas import Replicas, Wanted
 from longrank.errors import LongRankError
 from longrank.service.cluster import Cluster, computing
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.front import FrontEngine
 from longrank.service.opening import open_engine
 from longrank.service.replica import PipelineReplica
+from longrank.service.served import PipelineChoice
 from longrank.types import Notes
 from served import Ask, Reply, answers, opened
 from tiny_models import save_cross_encoder

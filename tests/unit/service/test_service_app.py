@@ -22,8 +22,9 @@ from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.explain import search
 from longrank.ranking.found import result_json
 from longrank.scoring import PASSAGE_SCORERS
-from longrank.service.engine import PipelineChoice, simple_aggregators
+from longrank.service.engine import simple_aggregators
 from longrank.service.rerank import Service
+from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.text.select import make_selector
 from served import DOCUMENTS, FILLER, FOX, Ask, Reply, answers, desk_of, opened

@@ -15,8 +15,9 @@ from fakes import index_of
 from longrank.cli.main import main
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.rerank import Service
+from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.types import Notes
 from longrank.verbs.index import add_vectors

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from numba.core.dispatcher import Dispatcher
 
-from longrank.service.engine import PipelineChoice
+from longrank.service.served import PipelineChoice
 from served import answers, desk_of
 
 def compiled():

@@ -9,7 +9,8 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from fakes import index_of
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
+from longrank.service.served import PipelineChoice
 from longrank.types import Notes
 from served import DOCUMENTS
 

@@ -14,8 +14,9 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 from longrank.cli.main import main
 from longrank.index import Index
 from longrank.ranking.passages import PassageDocumentScorer
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.rerank import Service
+from longrank.service.served import PipelineChoice
 from longrank.types import Notes
 from served import Ask, Reply, answers, opened
 

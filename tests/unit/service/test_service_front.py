@@ -16,10 +16,11 @@ from longrank.engines import EngineOptions
 from longrank.engines.replicas import Lost, safe_name
 from longrank.errors import InputError
 from longrank.service.cluster import Cluster, cluster_of, wanted
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.front import FrontEngine
 from longrank.service.judging import opened_judging
 from longrank.service.opening import open_engine
+from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.types import Notes
 from served import Ask, Reply, answers, opened

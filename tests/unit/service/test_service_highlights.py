@@ -15,8 +15,9 @@ from fakes import index_of
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.texts import Reranker
 from longrank.service.admission import Admission
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.rerank import Service, cost_of_sentences
+from longrank.service.served import PipelineChoice
 from longrank.types import Document, Notes
 from served import FILLER, SET, Reply, answers, opened
 

@@ -17,10 +17,11 @@ from longrank.cli.main import main
 from longrank.errors import BeingWritten, InputError, LongRankError
 from longrank.index import Index
 from longrank.service import judging as module
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.judging import Judging, opened_judging
 from longrank.service.pooling import Pools
 from longrank.service.rerank import Service
+from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.types import Notes
 from served import Ask, Reply, answers, desk_of, opened

@@ -19,10 +19,11 @@ from fakes import index_of
 from http_server import running
 from longrank.index import Index
 from longrank.index.stamps import stamp_of
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.reloading import Reloader
 from longrank.service.rerank import Service
 from longrank.service.search import reply_json, search_index
+from longrank.service.served import PipelineChoice
 from longrank.types import Document, Notes
 from served import DOCUMENTS, Ask, answers, desk_of
 

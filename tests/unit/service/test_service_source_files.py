@@ -13,8 +13,9 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from document_files import docx, paragraph, pdf_bytes
 from longrank.index import Index
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.rerank import Service
+from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.types import Notes
 from served import Ask, Reply, answers, opened

@@ -16,9 +16,10 @@ from longrank.cli.main import main
 from longrank.errors import InputError
 from longrank.retrieval.stores import Found
 from longrank.retrieval.stores.found import SeveralTexts
-from longrank.service.engine import Engine, PipelineChoice
+from longrank.service.engine import Engine
 from longrank.service.errors import Refusal
 from longrank.service.rerank import Service
+from longrank.service.served import PipelineChoice
 from longrank.service.served_store import ServedStore
 from longrank.types import Document, Notes, Query
 from served import FOX, SET, Ask, Reply, answers, opened
