@@ -28,7 +28,8 @@ from longrank.index.filters import Filter
 from longrank.index.languages import digest_of_queries
 from longrank.protocols import Aggregator, DocumentScorer, Retriever
 from longrank.ranking.evidence_blocks import ScoreBlocks, collect_evidence, evidence_of
-from longrank.ranking.passages import PassageDocumentScorer, lineage_header, open_aggregator, open_document_scorer
+from longrank.ranking.opening import lineage_header, open_aggregator, open_document_scorer
+from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.retrieval import first_stage, pipeline_retriever
 from longrank.retrieval.deferred import masked

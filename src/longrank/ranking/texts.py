@@ -27,7 +27,8 @@ from longrank.protocols import Aggregator
 from longrank.ranking.explain import best_passages
 from longrank.ranking.found import Partial, RankedText, highlighted
 from longrank.ranking.highlights import Sentences, sentences_of
-from longrank.ranking.passages import PassageDocumentScorer, open_aggregator, open_document_scorer
+from longrank.ranking.opening import open_aggregator, open_document_scorer
+from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline
 from longrank.ranking.prepared_texts import (
     PreparedTexts,

@@ -110,7 +110,7 @@ def test_records_of_other_programs_have_no_lineage(content: str, tmp_path: Path)
 @pytest.mark.parametrize("kind", ["bi-encoder", "cross-encoder"])
 def test_a_passage_model_that_is_read_at_another_length_than_in_training_is_noted(kind: str, tmp_path: Path) -> None:
     from longrank.aggregation import make_aggregator
-    from longrank.ranking.passages import open_document_scorer
+    from longrank.ranking.opening import open_document_scorer
     from longrank.ranking.settings import load_pipeline
     from longrank.types import Notes
     from tiny_models import save_cross_encoder, save_encoder
