@@ -18,6 +18,7 @@ from longrank.collections.patterns import absolute_pattern, is_pattern, matching
 from longrank.errors import InputError
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.index.sources import Sources, SourceState
+from longrank.storage import Stamp, stamp_of
 from longrank.types import Notes
 from longrank.verbs.rows_digest import rows_state
 
@@ -57,11 +58,13 @@ def places_now(sources: Sources, index: Path) -> list[str]:
     return places
 
 
-def states_of(places: Iterable[str], corpus: CorpusOptions, notes: Notes) -> dict[str, SourceState] | None:
+def states_of(
+    places: Iterable[str], corpus: CorpusOptions, notes: Notes, stamps: dict[str, Stamp | None]
+) -> dict[str, SourceState] | None:
     """Return the present state of all files of the sources; None if there is a pipe, a dataset or a fault, a note.
 
     A file that cannot be opened has no state: it is new to the next update. The build, which reads the files, reports
-    faults.
+    faults. `stamps` gets the stamp of each file.
     """
     places = [place for place in places if not is_address(place)]
     if any(place.startswith(IRDS) or not (Path(place).is_file() or is_folder(Path(place))) for place in places):
@@ -77,12 +80,15 @@ def states_of(places: Iterable[str], corpus: CorpusOptions, notes: Notes) -> dic
     states = {}
     for path, format in files:
         with suppress(OSError):
+            stamps[path] = stamp_of(Path(path))
             states[path] = _state(Path(path), format, None)
     return states
 
 
-def states_now(sources: Sources, index: Path, left: dict[str, str]) -> dict[str, SourceState]:
-    """Return the present state of the sources' files; ids are those of the record.
+def states_now(
+    sources: Sources, index: Path, left: dict[str, str], stamps: dict[str, Stamp | None]
+) -> dict[str, SourceState]:
+    """Return the present state of the sources' files; ids are those of the record. `stamps` gets their stamps.
 
     A file that cannot be opened has the state of the record, or none if it is new; `left` gets its path and the fault.
 
@@ -95,6 +101,7 @@ def states_now(sources: Sources, index: Path, left: dict[str, str]) -> dict[str,
     states: dict[str, SourceState] = {}
     for path, format in listed:
         try:
+            stamps[str(path)] = stamp_of(path)
             states[str(path)] = _state(path, format, known.get(str(path)))
         except _GONE:  # since it was listed
             continue
@@ -162,18 +169,25 @@ def _state(path: Path, format: str, known: SourceState | None) -> SourceState:
 
 
 def noting_visits(
-    corpus: CorpusOptions, visited: dict[str, bool], only: frozenset[Path] | None = None
+    corpus: CorpusOptions,
+    visited: dict[str, bool],
+    stamps: Mapping[str, Stamp | None],
+    only: frozenset[Path] | None = None,
 ) -> CorpusOptions:
     """Return options with which `visited` gets the files that are read, and whether they could be read.
 
     Args:
         corpus: the options.
-        visited: absolute path -> False: the file was skipped.
+        visited: absolute path -> False: the file was skipped. A file that has changed since it was listed, and may have
+            been read with other content, is left out.
+        stamps: stamps of the files when they were listed.
         only: the files to read; None: all.
     """
 
     def visit(path: Path, whole: bool) -> None:
-        visited[absolute(str(path))] = whole
+        name = absolute(str(path))
+        if stamp_of(path) == stamps.get(name):
+            visited[name] = whole
 
     return replace(corpus, files=replace(corpus.files, visited=visit, only=only))
 
@@ -181,7 +195,7 @@ def noting_visits(
 def mark_unread(
     files: dict[str, SourceState], paths: Iterable[str], visited: Mapping[str, bool], before: Mapping[str, SourceState]
 ) -> None:
-    """Mark files that the next update reads: they were away when documents were read, or could not be read.
+    """Mark files that the next update reads: they were away or changed when documents were read, or could not be read.
 
     A file that could not be read in two updates counts as read: the cause lies in its content.
 
@@ -195,6 +209,11 @@ def mark_unread(
         unread = _unread(files[path])
         if path not in visited or path not in before or before[path].sha256 != unread.sha256:
             files[path] = unread
+
+
+def unlisted(path: str) -> SourceState:
+    """Return the state of a file that appeared after the files were listed, and was read; it is read again."""
+    return _unread(SourceState(path, -1, 0, ""))
 
 
 def _unread(state: SourceState) -> SourceState:

@@ -19,6 +19,7 @@ from longrank.index import Index
 from longrank.index.languages import keeping
 from longrank.index.sources import Sources, SourceState, read_sources, write_sources
 from longrank.index.writer import IndexWriter
+from longrank.storage import Stamp
 from longrank.storage.remote import changing
 from longrank.types import Document, Notes
 from longrank.verbs.rows_digest import RowsDigest, digested
@@ -31,6 +32,7 @@ from longrank.verbs.source_states import (
     recorded,
     states_now,
     states_of,
+    unlisted,
 )
 
 _IDS = 1 << 14  # ids read at a time
@@ -80,22 +82,23 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
     corpus = keeping(corpus, options.get("analyzer_field", ""))
     given = [str(source) for source in sources]
     places, names = places_of(given), tuple(name for source in given for name in recorded(source))
-    files = states_of(places, corpus, notes)
+    stamps: dict[str, Stamp | None] = {}
+    files = states_of(places, corpus, notes, stamps)
     runs: list[tuple[str, int]] = []
     digests: dict[str, RowsDigest] = {}
     visited: dict[str, bool] = {}
-    located = locate_documents(list(places), notes, noting_visits(corpus, visited))
+    located = locate_documents(list(places), notes, noting_visits(corpus, visited, stamps))
     index = Index.build(_counted(digested(located, digests), runs), folder, corpus=corpus, notes=notes, **options)
     if files is not None:
         mark_unread(files, files, visited, {})
         files |= {path: digest.state(path) for path, digest in digests.items()}
         end = 0
         for path, n in runs:
-            state = files.get(absolute(path))
-            if state is not None:
-                cuts = [*range(end, end + n, _IDS), end + n]
-                ids = (doc_id for a, b in pairwise(cuts) for doc_id in index.doc_ids(np.arange(a, b)))
-                files[state.path] = state._replace(ids=(*state.ids, *ids))
+            name = absolute(path)
+            state = files.get(name) or unlisted(name)
+            cuts = [*range(end, end + n, _IDS), end + n]
+            ids = (doc_id for a, b in pairwise(cuts) for doc_id in index.doc_ids(np.arange(a, b)))
+            files[name] = state._replace(ids=(*state.ids, *ids))
             end += n
         with _telling_state("the index is valid, but updates need this record: build the index again"):
             write_sources(folder, Sources(names, corpus, files, index.digest))
@@ -166,7 +169,8 @@ def _updated(
     workers: int,
 ) -> Changes:
     index, sources = Index(folder), read_sources(folder)
-    now = states_now(sources, folder, left)
+    stamps: dict[str, Stamp | None] = {}
+    now = states_now(sources, folder, left, stamps)
     changes = _compared(sources.files, now)
     if dry_run:
         if sources.digest not in (None, index.digest):
@@ -178,12 +182,13 @@ def _updated(
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := read_sources(folder)) != sources:  # another update has ended meanwhile
-            sources, now = newest, states_now(newest, folder, left)
+            sources, now = newest, states_now(newest, folder, left, stamps)
             changes = _compared(sources.files, now)
         index = Index(folder)
         read = _to_read(sources, changes, now, index, notes, left=left)
         if read or changes.vanished:
-            changes = _apply(writer, index, sources, changes, now, read=read, progress=progress, workers=workers)
+            options: dict[str, Any] = {"stamps": stamps, "progress": progress, "workers": workers}
+            changes = _apply(writer, index, sources, changes, now, read=read, **options)
             write_sources(folder, _begun(sources, read, now))
             writer.commit()
         with _telling_state("the index is up to date; the next update compares these files again"):
@@ -243,12 +248,13 @@ def _apply(
     now: dict[str, SourceState],
     *,
     read: Iterable[str],
+    stamps: Mapping[str, Stamp | None],
     **options: Any,
 ) -> Changes:
     """Delete and add documents; put the ids of read files into `now`."""
     ids: dict[str, list[str]] = {path: [] for path in read}
     visited: dict[str, bool] = {}
-    corpus = noting_visits(sources.corpus, visited, frozenset(map(Path, ids)))
+    corpus = noting_visits(sources.corpus, visited, stamps, frozenset(map(Path, ids)))
     elsewhere = {doc_id: path for path in now if path not in ids for doc_id in now[path].ids}
     read_again = _noted(locate_in_files(places_now(sources, index.path), writer.notes, corpus), ids, elsewhere)
     others = _others(read_again, index, sources.corpus)

@@ -251,8 +251,8 @@ def test_an_update_begins_at_the_record_of_another_that_ended_before_it_had_the_
 
     real, calls = updates.states_now, []
 
-    def now(sources: Sources, index: Path, left: dict[str, str]) -> dict[str, SourceState]:
-        found = real(sources, index, left)
+    def now(*given: Any) -> dict[str, SourceState]:
+        found = real(*given)
         if not calls:  # another process indexes a file, which vanishes before this one has the lock
             calls.append(found)
             (folder / "c.txt").write_text("Cows moo.")
@@ -263,6 +263,59 @@ def test_an_update_begins_at_the_record_of_another_that_ended_before_it_had_the_
     monkeypatch.setattr(updates, "states_now", now)
     sync([folder], tmp_path / "index")
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
+    assert not any(sync([folder], tmp_path / "index"))
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_a_file_that_is_read_with_another_content_than_before_and_after_is_read_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: bool
+) -> None:
+    from longrank.verbs import updates
+
+    if built:
+        sync([folder], tmp_path / "index")
+        (folder / "a.txt").write_text("Dogs howl.")
+    before = (folder / "a.txt").read_text()
+    name = "states_now" if built else "states_of"
+    real = getattr(updates, name)
+
+    def listed(*given: Any) -> Any:
+        found = real(*given)
+        (folder / "a.txt").write_text("Cows moo.")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(updates, name, listed)
+        sync([folder], tmp_path / "index")
+    assert read(tmp_path / "index")["a.txt"] == "Cows moo."
+    (folder / "a.txt").write_text(before)
+    sync([folder], tmp_path / "index")
+    assert read(tmp_path / "index") == {"a.txt": before, "b.txt": "Cats purr."}
+    assert not any(sync([folder], tmp_path / "index"))
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_file_that_appears_after_the_files_were_listed_is_known_to_the_next_update(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays: bool
+) -> None:
+    from longrank.verbs import updates
+
+    real = updates.states_of
+
+    def listed(*given: Any) -> Any:
+        found = real(*given)
+        (folder / "c.txt").write_text("Cows moo.")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(updates, "states_of", listed)
+        sync([folder], tmp_path / "index")
+    if not stays:
+        (folder / "c.txt").unlink()
+    sync([folder], tmp_path / "index")
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark.", "b.txt": "Cats purr."} | (
+        {"c.txt": "Cows moo."} if stays else {}
+    )
     assert not any(sync([folder], tmp_path / "index"))
 
 
