@@ -21,6 +21,7 @@ from longrank.protocols import PassageScorer, Segmenter
 from longrank.ranking.encoding import Encoding
 from longrank.ranking.known_passages import KnownPassages
 from longrank.scoring.bi_encoder import BiEncoder
+from longrank.storage import verify
 from longrank.text.segment import make_segmenter
 from longrank.types import Document, Notes
 
@@ -81,8 +82,12 @@ def add_vectors(
 
 
 def _stored(index: Index, key: VectorsKey, notes: Notes) -> PassageVectors | None:
+    """Return the stored vectors whose files are as they were written; None if there are none."""
     try:
-        return find_vectors(index, key)[0]
+        found, _ = find_vectors(index, key)
+        if found is not None:
+            verify(found.path)
+        return found
     except IntegrityError as error:
         notes.say(f"stored vectors are damaged and computed again: {error}")
         return None

@@ -66,10 +66,10 @@ def add_sparse(
             manifest = read_manifest(folder)
             if SPARSE_FOLDERS.is_of(manifest, key):
                 opened = SparseVectors(folder)
+                verify(folder)  # copies get checksums of their own
                 if manifest.get("index") == index.digest:
                     progress(index.n_docs)
                     return folder
-                verify(folder)  # copies get checksums of their own
                 earlier = opened
         except IntegrityError as error:
             notes.say(f"stored vectors are damaged and computed again: {error}")

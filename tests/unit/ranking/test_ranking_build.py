@@ -154,10 +154,11 @@ def test_the_vectors_of_the_named_model_are_searched(index: Index, model: str, t
         longrank.retrieve(index, {"q": "river"}, preset="dense")
 
 
-def test_damaged_vectors_are_made_again_and_that_is_said(index: Index, model: str) -> None:
+@pytest.mark.parametrize("flipped", [False, True])
+def test_damaged_vectors_are_made_again_and_that_is_said(index: Index, model: str, flipped: bool) -> None:
     folder = add_vectors(index.path, model, "windows", Notes(), lambda done: None)
     whole = (folder / "vectors").read_bytes()
-    (folder / "vectors").write_bytes(whole[:-4])
+    (folder / "vectors").write_bytes(bytes([whole[0] ^ 1]) + whole[1:] if flipped else whole[:-4])
     notes = Notes()
     add_vectors(index.path, model, "windows", notes, lambda done: None)
     assert (folder / "vectors").read_bytes() == whole
