@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Thread
+from typing import NamedTuple
 
 from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import places_of
@@ -122,7 +123,8 @@ def watched(sources: Sequence[str | Path]) -> Iterator[None]:
     places = [Path(place) for place in places_of([str(source) for source in sources])]
     events: SimpleQueue[bool | Exception] = SimpleQueue()
     stop, last = Event(), -_SCAN
-    Thread(target=_put_events, args=(load_watch(), places, events, stop), daemon=True).start()
+    for watching in _watches(places):
+        Thread(target=_put_events, args=(load_watch(), watching, events, stop), daemon=True).start()
     try:
         while True:
             event = events.get()
@@ -135,12 +137,34 @@ def watched(sources: Sequence[str | Path]) -> Iterator[None]:
         stop.set()
 
 
-def _put_events(watch: Watch, places: Sequence[Path], events: SimpleQueue[bool | Exception], stop: Event) -> None:
+class _Watching(NamedTuple):
+    """Paths to watch, with all that is below them or without, and the files whose events count; None: all files."""
+
+    paths: Sequence[Path]
+    recursive: bool
+    files: frozenset[str] | None = None
+
+
+def _watches(places: Sequence[Path]) -> Iterator[_Watching]:
+    """Yield what to watch for some folders and files.
+
+    A file is watched by its folder, too: editors replace a file, and the events of the old one end.
+    """
+    folders, files = [path for path in places if path.is_dir()], [path for path in places if not path.is_dir()]
+    if folders:
+        yield _Watching(folders, recursive=True)
+    if files:
+        paths = [*files, *{path.absolute().parent for path in files}]
+        yield _Watching(paths, recursive=False, files=frozenset(map(absolute, map(str, files))))
+
+
+def _put_events(watch: Watch, watching: _Watching, events: SimpleQueue[bool | Exception], stop: Event) -> None:
     """Put True after each burst of changes, and False every second; in a thread, since a wait there takes signals."""
     options = {"debounce": _DEBOUNCE, "rust_timeout": _PAUSE, "yield_on_timeout": True, "stop_event": stop}
     try:
-        for changes in watch(*places, watch_filter=None, **options):
-            events.put(bool(changes))
+        for changes in watch(*watching.paths, watch_filter=None, recursive=watching.recursive, **options):
+            counted = (watching.files is None or absolute(path) in watching.files for _, path in changes)
+            events.put(any(counted))
     except Exception as error:  # raised again in the other thread
         events.put(error)
 

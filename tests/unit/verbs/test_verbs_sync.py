@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,27 @@ def test_watching_yields_at_once_and_after_each_change(folder: Path) -> None:
     next(moments)
     (folder / "c.txt").unlink()
     next(moments)
+
+
+@pytest.mark.timeout(60)
+def test_a_watched_file_is_followed_when_it_is_replaced_and_its_neighbours_are_not(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("watchfiles")
+    monkeypatch.setattr("longrank.verbs.sync._SCAN", 600.0)
+    moments = watched([folder / "a.txt"])
+    next(moments)
+    for n in range(3):
+        (folder / "new").write_text(f"Dogs howl {n} times.")
+        (folder / "new").replace(folder / "a.txt")
+        next(moments)
+    (folder / "b.txt").write_text("Cats meow.")
+    with ThreadPoolExecutor() as pool:
+        following = pool.submit(next, moments)
+        with pytest.raises(TimeoutError):
+            following.result(4)
+        (folder / "a.txt").write_text("Dogs bark.")
+        following.result()
 
 
 def read(index: Path) -> dict[str, str]:
