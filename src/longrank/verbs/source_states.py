@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISREG
+from typing import TypeAlias
 
 from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
@@ -18,9 +19,11 @@ from longrank.collections.patterns import absolute_pattern, is_pattern, matching
 from longrank.errors import InputError
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.index.sources import Sources, SourceState
-from longrank.storage import Stamp, stamp_of
 from longrank.types import Notes
 from longrank.verbs.rows_digest import rows_state
+
+Seen: TypeAlias = tuple[int, int] | None
+"""Size of a file and its time of modification in nanoseconds, None: it is away. Some network disks change inodes."""
 
 _UNREAD = "unread "
 _GONE = (FileNotFoundError, NotADirectoryError)
@@ -59,12 +62,12 @@ def places_now(sources: Sources, index: Path) -> list[str]:
 
 
 def states_of(
-    places: Iterable[str], corpus: CorpusOptions, notes: Notes, stamps: dict[str, Stamp | None]
+    places: Iterable[str], corpus: CorpusOptions, notes: Notes, seen: dict[str, Seen]
 ) -> dict[str, SourceState] | None:
     """Return the present state of all files of the sources; None if there is a pipe, a dataset or a fault, a note.
 
     A file that cannot be opened has no state: it is new to the next update. The build, which reads the files, reports
-    faults. `stamps` gets the stamp of each file.
+    faults. `seen` gets size and time of each file.
     """
     places = [place for place in places if not is_address(place)]
     if any(place.startswith(IRDS) or not (Path(place).is_file() or is_folder(Path(place))) for place in places):
@@ -80,15 +83,13 @@ def states_of(
     states = {}
     for path, format in files:
         with suppress(OSError):
-            stamps[path] = stamp_of(Path(path))
+            seen[path] = _seen(Path(path))
             states[path] = _state(Path(path), format, None)
     return states
 
 
-def states_now(
-    sources: Sources, index: Path, left: dict[str, str], stamps: dict[str, Stamp | None]
-) -> dict[str, SourceState]:
-    """Return the present state of the sources' files; ids are those of the record. `stamps` gets their stamps.
+def states_now(sources: Sources, index: Path, left: dict[str, str], seen: dict[str, Seen]) -> dict[str, SourceState]:
+    """Return the present state of the sources' files; ids are those of the record. `seen` gets sizes and times.
 
     A file that cannot be opened has the state of the record, or none if it is new; `left` gets its path and the fault.
 
@@ -101,7 +102,7 @@ def states_now(
     states: dict[str, SourceState] = {}
     for path, format in listed:
         try:
-            stamps[str(path)] = stamp_of(path)
+            seen[str(path)] = _seen(path)
             states[str(path)] = _state(path, format, known.get(str(path)))
         except _GONE:  # since it was listed
             continue
@@ -171,7 +172,7 @@ def _state(path: Path, format: str, known: SourceState | None) -> SourceState:
 def noting_visits(
     corpus: CorpusOptions,
     visited: dict[str, bool],
-    stamps: Mapping[str, Stamp | None],
+    seen: Mapping[str, Seen],
     only: frozenset[Path] | None = None,
 ) -> CorpusOptions:
     """Return options with which `visited` gets the files that are read, and whether they could be read.
@@ -180,13 +181,13 @@ def noting_visits(
         corpus: the options.
         visited: absolute path -> False: the file was skipped. A file that has changed since it was listed, and may have
             been read with other content, is left out.
-        stamps: stamps of the files when they were listed.
+        seen: sizes and times of the files when they were listed.
         only: the files to read; None: all.
     """
 
     def visit(path: Path, whole: bool) -> None:
         name = absolute(str(path))
-        if stamp_of(path) == stamps.get(name):
+        if _seen(path) == seen.get(name):
             visited[name] = whole
 
     return replace(corpus, files=replace(corpus.files, visited=visit, only=only))
@@ -209,6 +210,15 @@ def mark_unread(
         unread = _unread(files[path])
         if path not in visited or path not in before or before[path].sha256 != unread.sha256:
             files[path] = unread
+
+
+def _seen(path: Path) -> Seen:
+    """Return size and time of a file; None: it is away."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
 
 
 def unlisted(path: str) -> SourceState:

@@ -19,11 +19,11 @@ from longrank.index import Index
 from longrank.index.languages import keeping
 from longrank.index.sources import Sources, SourceState, read_sources, write_sources
 from longrank.index.writer import IndexWriter
-from longrank.storage import Stamp
 from longrank.storage.remote import changing
 from longrank.types import Document, Notes
 from longrank.verbs.rows_digest import RowsDigest, digested
 from longrank.verbs.source_states import (
+    Seen,
     absolute,
     mark_unread,
     noting_visits,
@@ -82,12 +82,12 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
     corpus = keeping(corpus, options.get("analyzer_field", ""))
     given = [str(source) for source in sources]
     places, names = places_of(given), tuple(name for source in given for name in recorded(source))
-    stamps: dict[str, Stamp | None] = {}
-    files = states_of(places, corpus, notes, stamps)
+    seen: dict[str, Seen] = {}
+    files = states_of(places, corpus, notes, seen)
     runs: list[tuple[str, int]] = []
     digests: dict[str, RowsDigest] = {}
     visited: dict[str, bool] = {}
-    located = locate_documents(list(places), notes, noting_visits(corpus, visited, stamps))
+    located = locate_documents(list(places), notes, noting_visits(corpus, visited, seen))
     index = Index.build(_counted(digested(located, digests), runs), folder, corpus=corpus, notes=notes, **options)
     if files is not None:
         mark_unread(files, files, visited, {})
@@ -169,8 +169,8 @@ def _updated(
     workers: int,
 ) -> Changes:
     index, sources = Index(folder), read_sources(folder)
-    stamps: dict[str, Stamp | None] = {}
-    now = states_now(sources, folder, left, stamps)
+    seen: dict[str, Seen] = {}
+    now = states_now(sources, folder, left, seen)
     changes = _compared(sources.files, now)
     if dry_run:
         if sources.digest not in (None, index.digest):
@@ -182,12 +182,12 @@ def _updated(
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := read_sources(folder)) != sources:  # another update has ended meanwhile
-            sources, now = newest, states_now(newest, folder, left, stamps)
+            sources, now = newest, states_now(newest, folder, left, seen)
             changes = _compared(sources.files, now)
         index = Index(folder)
         read = _to_read(sources, changes, now, index, notes, left=left)
         if read or changes.vanished:
-            options: dict[str, Any] = {"stamps": stamps, "progress": progress, "workers": workers}
+            options: dict[str, Any] = {"seen": seen, "progress": progress, "workers": workers}
             changes = _apply(writer, index, sources, changes, now, read=read, **options)
             write_sources(folder, _begun(sources, read, now))
             writer.commit()
@@ -248,13 +248,13 @@ def _apply(
     now: dict[str, SourceState],
     *,
     read: Iterable[str],
-    stamps: Mapping[str, Stamp | None],
+    seen: Mapping[str, Seen],
     **options: Any,
 ) -> Changes:
     """Delete and add documents; put the ids of read files into `now`."""
     ids: dict[str, list[str]] = {path: [] for path in read}
     visited: dict[str, bool] = {}
-    corpus = noting_visits(sources.corpus, visited, stamps, frozenset(map(Path, ids)))
+    corpus = noting_visits(sources.corpus, visited, seen, frozenset(map(Path, ids)))
     elsewhere = {doc_id: path for path in now if path not in ids for doc_id in now[path].ids}
     read_again = _noted(locate_in_files(places_now(sources, index.path), writer.notes, corpus), ids, elsewhere)
     others = _others(read_again, index, sources.corpus)
