@@ -29,7 +29,7 @@ from longrank.retrieval.nearest import best_cosines, best_documents, rows_of
 from longrank.retrieval.products import products, rounding
 from longrank.retrieval.searcher import Hits
 from longrank.scoring.vectors import cosines
-from longrank.storage import MANIFEST, open_manifest, read_manifest, write_manifest
+from longrank.storage import MANIFEST, open_manifest, read_manifest, verify, write_manifest
 from longrank.types import Float32s
 
 FORMAT, VERSION = "longrank approximate search", 1
@@ -47,13 +47,17 @@ class Graph:
 
     def __init__(self, folder: Path, stored: PassageVectors) -> None:
         manifest = open_manifest(folder)
+        fix = f"build it again: longrank index INDEX --vectors MODEL --ann {folder.name}"
         if (manifest.get("format"), manifest.get("version")) != (FORMAT, VERSION):
-            raise IntegrityError(f"{folder}: not a graph of this version; build it again: longrank index --ann")
-        if manifest["vectors"] != _digest(stored):
-            raise IntegrityError(f"{folder}: of other vectors; build it again: longrank index --ann {folder.name}")
-        faiss, self.method = load_faiss(), folder.name
-        self.recall, self._stored = float(manifest["recall@100"]), stored
-        self._faiss, self._graph = faiss, faiss.read_index(str(folder / "graph"), faiss.IO_FLAG_MMAP_IFC)
+            raise IntegrityError(f"{folder}: not a graph of this version; {fix}")
+        if manifest.get("vectors") != _digest(stored):
+            raise IntegrityError(f"{folder}: of other vectors; {fix}")
+        faiss, self.method, self._stored = load_faiss(), folder.name, stored
+        try:
+            self.recall = float(manifest["recall@100"])
+            self._faiss, self._graph = faiss, faiss.read_index(str(folder / "graph"), faiss.IO_FLAG_MMAP_IFC)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:  # RuntimeError: faiss cannot read the graph
+            raise IntegrityError(f"{folder}: damaged; {fix}") from error
 
     def passages(self, query: Float32s, n: int) -> NDArray[np.int64]:
         """Return at least about `n` passages near a query as rows of the stored vectors, int64[<= 10 n], ascending."""
@@ -181,8 +185,12 @@ def load_faiss() -> ModuleType:
 
 
 def _intact(stored: PassageVectors) -> Graph | None:
+    """Return the graph or lists whose files are as they were written; None if there are none."""
     try:
-        return open_graph(stored)
+        graph = open_graph(stored)
+        if graph is not None:
+            verify(stored.path / graph.method)
+        return graph
     except (InputError, IntegrityError):
         return None
 

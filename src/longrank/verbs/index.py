@@ -13,11 +13,12 @@ from typing import cast, get_args
 from longrank.collections.databases import is_address
 from longrank.collections.patterns import matching
 from longrank.engines import Engine, open_engine
-from longrank.errors import InputError
+from longrank.errors import InputError, LongRankError
 from longrank.index import Index
 from longrank.index.folder import VECTORS, building, verify_index
 from longrank.index.vectors import VectorsType
 from longrank.registries import lookup
+from longrank.storage import verify
 from longrank.storage.cache import cache_folder
 from longrank.storage.remote import address_of, changing, upload
 from longrank.types import Notes
@@ -113,8 +114,7 @@ def add_vectors(
         if ann is not None:
             _add_graph(Index(folder), path.name, ann, notes)
         else:
-            for lost in sorted(path.name for path in before - _approximate(folder)):
-                notes.say(f"{path.name} has lost its approximate search; to build it again: --ann {lost}")
+            _tell_about_graphs(before, _approximate(folder), notes)
     opened = index.opened_again() if isinstance(index, Index) else Index(place)
     opened.notes = notes
     return opened
@@ -126,6 +126,17 @@ def _add_graph(index: Index, vectors: str, ann: str, notes: Notes) -> None:
 
     graph = write_graph(index, stored_vectors(index, vectors), ann)
     notes.say(f"{ann}: recall@100 {graph.recall:.4f} of sampled passages against exact search")
+
+
+def _tell_about_graphs(before: set[Path], now: set[Path], notes: Notes) -> None:
+    """Note the approximate searches that went with their vectors, and those that are damaged."""
+    for path in sorted(before - now):
+        notes.say(f"{path.parent.name} has lost its approximate search; to build it again: --ann {path.name}")
+    for path in sorted(now):
+        try:
+            verify(path)
+        except LongRankError as error:
+            notes.say(f"{error}; to build it again: --ann {path.name}")
 
 
 def _approximate(index: Path) -> set[Path]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from longrank.collections.databases import is_address
 from longrank.collections.documents import locate_documents, locate_in_files, places_of
 from longrank.errors import InputError, LongRankError
 from longrank.formats.corpora import Located
@@ -251,13 +252,14 @@ def _apply(
     seen: Mapping[str, Seen],
     **options: Any,
 ) -> Changes:
-    """Delete and add documents; put the ids of read files into `now`."""
+    """Delete and add documents; put the ids of read files into `now`, and the state of databases as they were read."""
     ids: dict[str, list[str]] = {path: [] for path in read}
     visited: dict[str, bool] = {}
     corpus = noting_visits(sources.corpus, visited, seen, frozenset(map(Path, ids)))
     elsewhere = {doc_id: path for path in now if path not in ids for doc_id in now[path].ids}
-    read_again = _noted(locate_in_files(places_now(sources, index.path), writer.notes, corpus), ids, elsewhere)
-    others = _others(read_again, index, sources.corpus)
+    digests: dict[str, RowsDigest] = {}
+    read_again = digested(locate_in_files(places_now(sources, index.path), writer.notes, corpus), digests)
+    others = _others(_noted(read_again, ids, elsewhere), index, sources.corpus)
     before, first = len(writer), next(others, None)
     replaced = writer.add(chain([first], others), replace=True, **options) if first is not None else 0
     added = len(writer) - before + replaced
@@ -272,7 +274,8 @@ def _apply(
         what = "documents deleted whose files are gone or hold other ids, also if another command has added them again"
         writer.notes.add(what, next(iter(gone), ""), len(gone))
     for path, own in ids.items():
-        now[path] = now[path]._replace(ids=tuple(own))
+        state = digests.get(path, RowsDigest()).state(path) if is_address(path) else now[path]
+        now[path] = state._replace(ids=tuple(own))
     mark_unread(now, ids, visited, sources.files)
     return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
 

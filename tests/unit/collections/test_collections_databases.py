@@ -18,6 +18,7 @@ from longrank.expansion.expand import open_documents
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.types import Document, Notes
+from longrank.verbs import updates
 from postgresql_server import PASSWORD, running
 
 ROWS = [
@@ -162,6 +163,33 @@ def test_an_index_follows_a_table(database: Path, tmp_path: Path, capsys: pytest
     assert changed == {"2": "The tide is low.", "3": ROWS[2][2], "4": "A new lamp."}
     assert main(["index", "--update", folder]) == 0
     assert "added\t0" in capsys.readouterr().out
+
+
+def test_a_table_that_is_loaded_again_during_an_update_is_read_again(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The update runs the query twice, to compare and to read; between them, and after them, the rows change."""
+    folder = str(tmp_path / "pages.index")
+    assert main(["index", source(database), "-o", folder]) == 0
+    added = "INSERT INTO pages VALUES (4, 'New', 'A new lamp.', 1950, NULL)"
+    execute(database, added)
+    compare = updates.states_now
+
+    def then_deleted(*given: Any) -> Any:
+        compared = compare(*given)
+        execute(database, "DELETE FROM pages WHERE id <> 3")
+        return compared
+
+    with monkeypatch.context() as patched:
+        patched.setattr(updates, "states_now", then_deleted)
+        assert main(["index", "--update", folder]) == 0
+    assert [document.doc_id for document in Index(folder)] == ["3"]
+    with sqlite3.connect(database) as connection:
+        connection.executemany("INSERT INTO pages VALUES (?, ?, ?, ?, ?)", ROWS[:2])
+    connection.close()
+    execute(database, added)
+    assert main(["index", "--update", folder]) == 0
+    assert sorted(document.doc_id for document in Index(folder)) == ["1", "2", "3", "4"]
 
 
 def test_a_long_query_of_several_lines_is_read_recorded_and_shown_on_one_line(

@@ -131,6 +131,25 @@ def test_a_graph_of_other_vectors_is_refused_and_built_again(index: Index, store
 
 
 @pytest.mark.parametrize("method", ANN_METHODS)
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_graph_with_a_flipped_bit_is_built_again(
+    index: Index, stored: PassageVectors, method: str, place: int
+) -> None:
+    """faiss cannot read the file if the first byte, its kind, is another."""
+    write_graph(index, stored, method)
+    path = stored.path / method / "graph"
+    whole = path.read_bytes()
+    content = bytearray(whole)
+    content[place] ^= 1
+    path.write_bytes(content)
+    if place == 0:
+        with pytest.raises(IntegrityError, match=f"damaged; build it again: .* --ann {method}"):
+            open_graph(stored)
+    write_graph(index, stored, method)
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("method", ANN_METHODS)
 def test_vectors_that_are_stored_again_have_no_graph(index: Index, stored: PassageVectors, method: str) -> None:
     write_graph(index, stored, method)
     assert open_graph(store(index, random_vectors(index, seed=4))) is None

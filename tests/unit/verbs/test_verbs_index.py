@@ -126,10 +126,14 @@ def test_vectors_are_stored_once(docs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.neural
-def test_approximate_search_that_went_with_its_vectors_is_said(docs: Path, tmp_path: Path) -> None:
+def test_approximate_search_that_went_with_its_vectors_or_is_damaged_is_said(docs: Path, tmp_path: Path) -> None:
     pytest.importorskip("faiss", reason="needs the extra ann")
     built = add_vectors(longrank.Index.build(docs, tmp_path / "index"), "minilm", ann="hnsw")
     assert add_vectors(built, "minilm").notes.lines() == []
+    (graph,) = built.path.glob("vectors/*/hnsw/graph")
+    graph.write_bytes(b"-" + graph.read_bytes()[1:])
+    (line,) = add_vectors(built, "minilm").notes.lines()
+    assert line.endswith("checksum differs; the file is damaged; to build it again: --ann hnsw")
     changed = built.add([("new", "A new page.")])
     assert add_vectors(changed, "minilm").notes.lines() == [
         "minilm-tokens has lost its approximate search; to build it again: --ann hnsw"
