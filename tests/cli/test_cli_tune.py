@@ -392,7 +392,10 @@ def test_an_optimum_at_the_end_of_an_axis_is_said(folder: Path, capsys: pytest.C
             [*GRID, "--protocol", "samples", "--sample-size", "2", "--samples", "0"],
             "number of samples must be at least 1",
         ),
-        ([*GRID, "--sample-size", "2"], "--sample-size is an option of protocol 'samples' (got 'all')"),
+        (
+            [*GRID, "--protocol", "all", "--sample-size", "2"],
+            "--sample-size is an option of protocol 'samples' (got 'all')",
+        ),
         (
             [*GRID, "--protocol", "samples", "--choose-by", "dev"],
             "--choose-by is an option of protocol 'folds' (got 'samples')",

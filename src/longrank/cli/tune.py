@@ -54,12 +54,13 @@ def tune(
     measure: Measure = "AP",
     k: Annotated[int, typer.Option("-k", help="Documents per query.")] = 1000,
     protocol: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="all: the optimum over all queries, which is no test. samples: the mean of the optima of random "
-            "samples, tested on the other queries. folds: for each fold the optimum of the other folds."
+            "samples, tested on the other queries. folds: for each fold the optimum of the other folds. "
+            "[default: the protocol whose options are given, else all]"
         ),
-    ] = "all",
+    ] = None,
     n_samples: Annotated[int | None, typer.Option("--samples", help="samples: number of samples. [default: 5]")] = None,
     sample_size: Annotated[int | None, typer.Option(help="samples: queries in each sample.")] = None,
     folds: Folds = None,

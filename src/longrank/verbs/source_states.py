@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -161,12 +161,23 @@ def _state(path: Path, format: str, known: SourceState | None) -> SourceState:
     if format != "cord19":
         return SourceState.of(path) if known is None else known.now()
     table, texts = SourceState.of(path), hashlib.sha256()
-    for text in sorted(path.parent.rglob("*.json")):
+    for text in sorted(_full_texts(path.parent)):
         with suppress(*_GONE):
             status = text.stat()
             texts.update(f"{text.relative_to(path.parent)} {status.st_size} {status.st_mtime_ns}\n".encode())
     ids = () if known is None else known.ids
     return table._replace(mtime_ns=-1, sha256=f"{table.sha256} {texts.hexdigest()}", ids=ids)
+
+
+def _full_texts(folder: Path) -> Iterator[Path]:
+    """Yield the JSON files below a folder, also those of linked folders, each folder once."""
+    seen = set[str]()
+    for parent, folders, files in os.walk(folder, followlinks=True):
+        if (real := os.path.realpath(parent)) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        yield from (Path(parent, name) for name in files if name.endswith(".json"))
 
 
 def noting_visits(

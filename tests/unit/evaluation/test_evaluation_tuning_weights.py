@@ -44,8 +44,10 @@ def drawn(seed: int = 1) -> tuple[Run, dict[str, list[Evidence]], dict[str, dict
     return Run("first", rows), said, qrels
 
 
-def write_evidence(path: Path, said: Mapping[str, Sequence[Evidence]], *missing: Sequence[str]) -> Path:
-    about: dict[str, Any] = {"unit": "logit", "scorer": "s", "collection": "c", "queries": "q", "candidates": "x"}
+def write_evidence(
+    path: Path, said: Mapping[str, Sequence[Evidence]], *missing: Sequence[str], unit: str = "logit"
+) -> Path:
+    about: dict[str, Any] = {"unit": unit, "scorer": "s", "collection": "c", "queries": "q", "candidates": "x"}
     options = dict(zip(("missing", "kept"), map(list, missing), strict=False))
     with EvidenceWriter(path, evidence_header(n_queries=len(said), options=options, **about)) as writer:
         for query_id, some in said.items():
@@ -227,6 +229,17 @@ def test_evidence_that_is_written_again_between_two_readings_is_refused(tmp_path
         with pytest.raises(InputError, match=r"/e: has changed since it was opened"):
             list(reranked.evidence())
         (tmp_path / "e").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(("unit", "is_said"), [("logit", False), ("BM25", True)])
+def test_evidence_in_several_units_is_said(tmp_path: Path, unit: str, is_said: bool) -> None:
+    first, said, _ = drawn()
+    write_run(first, tmp_path / "first.run")
+    one = write_evidence(tmp_path / "one", {"q1": said["q1"]})
+    other = write_evidence(tmp_path / "other", {"q2": said["q2"]}, unit=unit)
+    open_reranked(tmp_path / "first.run", [one, other], depth=None, notes=(notes := Notes()))
+    line = "evidence in several units (logit, BM25): a single weight is learned for all of them"
+    assert (line in notes.lines()) == is_said
 
 
 def test_a_depth_is_for_runs_and_at_least_one(tmp_path: Path) -> None:

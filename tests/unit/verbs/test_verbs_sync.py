@@ -398,8 +398,14 @@ def test_a_file_that_cannot_be_read_is_tried_once_more(
     assert sync([folder], tmp_path / "index").added == 1
 
 
-def test_full_texts_of_a_cord19_release_are_sources_as_its_table_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("linked", [False, True])
+def test_full_texts_of_a_cord19_release_are_sources_as_its_table_is(tmp_path: Path, linked: bool) -> None:
     release = tmp_path / "release"
+    release.mkdir()
+    if linked:
+        (tmp_path / "store").mkdir()
+        (release / "document_parses").symlink_to(tmp_path / "store")
+        (tmp_path / "store" / "loop").symlink_to(tmp_path / "store")
     parses = release / "document_parses" / "pdf_json"
     parses.mkdir(parents=True)
     table = "cord_uid,sha,title,abstract,pdf_json_files,pmc_json_files\n"

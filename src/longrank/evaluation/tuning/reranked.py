@@ -82,7 +82,8 @@ def open_reranked(
         sources: an evidence file, `Evidence` values or a reranked run; or a list of files and runs.
         depth: documents of each query that the runs reranked, if others follow below them; None: all.
         mix_method: method of mixing scorers; None: as in the evidence.
-        notes: counts remarks on the inputs, such as evidence files beside a depth.
+        notes: counts remarks on the inputs, such as evidence files beside a depth, or in
+            several units.
 
     Raises:
         InputError: neither evidence nor a run, evidence of early stopping or of different methods of mixing, or a
@@ -92,6 +93,7 @@ def open_reranked(
         raise InputError("the rerank depth must be at least 1", got=depth)
     opened: list[_File | Run | tuple[Evidence, ...]] = []
     scorers: set[str] = set()
+    units: dict[str, None] = {}
     missing = NONE_MISSING
     mixes: list[tuple[tuple[str, ...], str]] = []
     for source in _separate(sources):
@@ -102,6 +104,7 @@ def open_reranked(
             check_complete(header, source)
             missing = Missing(*map(frozenset.union, missing, missing_in(header)))
             scorers |= {header["scorer"]} if "scorer" in header else set()
+            units |= {header["unit"]: None} if "unit" in header else {}
             parts, records = parts_in(header, records)
             mixes.append((parts, method_in(header)))
             opened.append(tuple(records) if file is None else file)
@@ -114,6 +117,8 @@ def open_reranked(
         fix = "give evidence of one method, or name the method"
         raise InputError("scorers are mixed by different methods", about=("evidence",), got=got, fix=fix)
     parts, method = mixes[0] if len({parts for parts, _ in mixes}) == 1 else ((), "minmax")
+    if len(units) > 1:
+        notes.say(f"evidence in several units ({', '.join(units)}): a single weight is learned for all of them")
     first = read_run(first_stage, notes)
     return Reranked(first, tuple(opened), missing, frozenset(scorers), parts, mix_method or method)
 
