@@ -6,8 +6,8 @@ bound of the next candidate is below the k-th best expensive score so far (`may_
     bound(x) = g(x) + margin
 
 g is the monotone regression (pool adjacent violators) of expensive on cheap scores over all candidates of
-all queries. The margin is the smallest that controls the risk: the mean share of a query's true top k that is
-skipped (conformal risk control, Angelopoulos et al. 2022). With empirical risk R over n queries,
+all queries. The margin (`fit`) controls the risk: the mean share of a query's true top k that is skipped
+(conformal risk control, Angelopoulos et al. 2022). With empirical risk R over n queries,
 (n R + 1) / (n + 1) <= the allowed risk.
 """
 
@@ -61,7 +61,7 @@ def may_stop(expensive: Sequence[float], next_bound: float, k: int) -> bool:
 
 
 def fit(pairs: Sequence[Pairs], k: int, risk: float) -> Bound:
-    """Return the bound with the smallest margin that controls the risk.
+    """Return the bound with the smallest margin that controls the risk, raised as far as no query is read further.
 
     Raises:
         InputError: there are too few queries for this risk.
