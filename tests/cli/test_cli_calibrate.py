@@ -10,9 +10,15 @@ from longrank.cli.main import main
 from longrank.formats.evidence import EvidenceWriter, evidence_header
 
 
-def write_evidence(path: Path, scores: dict[str, dict[str, float]]) -> None:
+def write_evidence(path: Path, scores: dict[str, dict[str, float]], scorer: str = "") -> None:
     header = evidence_header(
-        unit="u", scorer=path.name, collection="c", queries="q", n_queries=len(scores), candidates="d", options={}
+        unit="u",
+        scorer=scorer or path.name,
+        collection="c",
+        queries="q",
+        n_queries=len(scores),
+        candidates="d",
+        options={},
     )
     with EvidenceWriter(path, header) as writer:
         for query_id, documents in scores.items():
@@ -26,6 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     scores = {f"q{q}": {f"d{d}": float(d + 1) for d in range(6)} for q in range(40)}
     write_evidence(tmp_path / "cheap", scores)
     write_evidence(tmp_path / "expensive", scores)
+    for unit in ("words", "sentences"):
+        write_evidence(tmp_path / unit, scores, f"lexical() | windows(unit={unit}) | all()")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -49,6 +57,7 @@ def test_calibrate_writes_the_bound_and_shows_what_it_saves_and_risks(
         (["cheap", "expensive", "-o", "stop.json", "-k", "0"], "k must be 1 or more"),
         (["cheap", "expensive", "-o", "stop.json", "-a", "birch"], "needs weights"),
         (["cheap", "absent", "-o", "stop.json"], "absent"),
+        (["words", "sentences", "-o", "stop.json"], "words: is evidence of other passages than sentences"),
     ],
 )
 def test_mistakes_are_told_and_nothing_is_written(

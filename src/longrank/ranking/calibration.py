@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from longrank.errors import InputError
+from longrank.errors import InputError, IntegrityError
 from longrank.formats.evidence import read_evidence
 from longrank.protocols import Aggregator
 from longrank.ranking.bounds import Bound, Pairs, fit, held_out, walk
 from longrank.small_files import RECORD, read_small
-from longrank.storage import atomic_write
+from longrank.storage import atomic_write, digest_of
 from longrank.types import Evidence
 
 FORMAT, VERSION = "longrank-calibration", 1
@@ -86,8 +86,8 @@ def calibrate(
         risk: mean share of the true top k that may be skipped, above 0 and below 1.
 
     Raises:
-        InputError: an option is out of range, the evidence is of two indexes or of other queries, a candidate has no
-            cheap evidence, or there are too few queries for the risk.
+        InputError: an option is out of range, the evidence is of two indexes, of other queries or of other passages, a
+            candidate has no cheap evidence, or there are too few queries for the risk.
         IntegrityError: a file is damaged or unfinished.
     """
     if k < 1 or not 0 < risk < 1:
@@ -97,6 +97,9 @@ def calibrate(
         if cheap_header.get(key) != header.get(key):
             fix = "score the same run of the same queries and index with both scorers"
             raise InputError(f"is evidence of {what} than {expensive_path}", path=cheap_path, fix=fix)
+    if _passages_of(cheap_header) != _passages_of(header):
+        fix = "split documents in the same way for both scorers: see passages.preset and title"
+        raise InputError(f"is evidence of other passages than {expensive_path}", path=cheap_path, fix=fix)
     pairs = joined(document_scores(cheap, score), document_scores(expensive, score), cheap_path)
     bound = fit(list(pairs.values()), k, risk)
     missed, left_alone = held_out(pairs, k, risk)
@@ -114,6 +117,12 @@ def calibrate(
         margin=bound.margin,
         depth=max(len(each.cheap) for each in pairs.values()),
     )
+
+
+def _passages_of(header: Mapping[str, Any]) -> str:
+    """Return the part of a scorer's fingerprint that names title and segmenter; empty for other evidence."""
+    parts = header["scorer"].split(" | ")
+    return parts[-2] if len(parts) > 2 else ""
 
 
 def document_scores(evidence: Iterable[Evidence], score: Aggregator) -> dict[str, dict[str, float]]:
@@ -156,8 +165,9 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
     Raises:
         InputError: it cannot be written there.
     """
+    data = {"format": FORMAT, "version": VERSION} | asdict(calibration)
     with atomic_write(path, "w") as stream:
-        json.dump({"format": FORMAT, "version": VERSION} | asdict(calibration), stream, indent=1)
+        json.dump(data | {"checksum": digest_of(data)}, stream, indent=1)
         stream.write("\n")
 
 
@@ -166,9 +176,12 @@ def read_calibration(path: Path) -> Calibration:
 
     Raises:
         InputError: no such file, or not a calibration.
+        IntegrityError: it has another checksum; calibrations of earlier versions have none.
     """
     try:
         data: dict[str, Any] = json.loads(read_small(path, RECORD, "calibrations"))
+        if (checksum := data.pop("checksum", None)) is not None and checksum != digest_of(data):
+            raise IntegrityError(f"{path}: checksum differs; the file is damaged: calibrate again")
         if (data.pop("format"), data.pop("version")) != (FORMAT, VERSION):
             raise ValueError
         calibration = TypeAdapter(Calibration).validate_python(data)

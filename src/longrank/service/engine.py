@@ -18,6 +18,7 @@ from typing import Any
 
 from longrank.aggregation import AGGREGATORS
 from longrank.index import Index
+from longrank.index.vector_folders import VectorsDoNotFit
 from longrank.protocols import PassageScorer
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline
@@ -101,6 +102,16 @@ class Engine:
         Raises:
             InputError, MissingExtra, IntegrityError: as `open_pipeline` and `Reranker`.
         """
+        try:
+            self._load_all()
+        except VectorsDoNotFit:
+            index = self.index
+            if index is None or (newest := Index(index.location)).digest == index.digest:
+                raise
+            self._state = (newest, {})  # vectors of a newer state were stored meanwhile
+            self._load_all()
+
+    def _load_all(self) -> None:
         loaded = {}
         for name, choice, settings in zip(self._names, self._choices, self._settings, strict=True):
             loaded[name] = self._load(name, choice, settings)

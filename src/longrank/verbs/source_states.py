@@ -17,13 +17,17 @@ from longrank.collections.documents import places_of
 from longrank.collections.files import files_of
 from longrank.collections.patterns import absolute_pattern, is_pattern, matching
 from longrank.errors import InputError
+from longrank.formats.cord19 import is_cord19
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.index.sources import Sources, SourceState
 from longrank.types import Notes
 from longrank.verbs.rows_digest import rows_state
 
-Seen: TypeAlias = tuple[int, int] | None
-"""Size of a file and its time of modification in nanoseconds, None: it is away. Some network disks change inodes."""
+Seen: TypeAlias = tuple[int, int, str] | None
+"""Size of a file, its time of modification in nanoseconds, and for a CORD-19 table the state of its full texts.
+
+None: it is away. Inodes are left out, since some network disks change them.
+"""
 
 _UNREAD = "unread "
 _GONE = (FileNotFoundError, NotADirectoryError)
@@ -160,13 +164,18 @@ def _state(path: Path, format: str, known: SourceState | None) -> SourceState:
     """Return the present state of a file; of the table of a CORD-19 release, with the states of its full texts."""
     if format != "cord19":
         return SourceState.of(path) if known is None else known.now()
-    table, texts = SourceState.of(path), hashlib.sha256()
-    for text in sorted(_full_texts(path.parent)):
+    table, ids = SourceState.of(path), () if known is None else known.ids
+    return table._replace(mtime_ns=-1, sha256=f"{table.sha256} {_digest_of_texts(path.parent)}", ids=ids)
+
+
+def _digest_of_texts(folder: Path) -> str:
+    """Return a digest of the names, sizes and times of the JSON files below a folder."""
+    digest = hashlib.sha256()
+    for text in sorted(_full_texts(folder)):
         with suppress(*_GONE):
             status = text.stat()
-            texts.update(f"{text.relative_to(path.parent)} {status.st_size} {status.st_mtime_ns}\n".encode())
-    ids = () if known is None else known.ids
-    return table._replace(mtime_ns=-1, sha256=f"{table.sha256} {texts.hexdigest()}", ids=ids)
+            digest.update(f"{text.relative_to(folder)} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 def _full_texts(folder: Path) -> Iterator[Path]:
@@ -224,12 +233,12 @@ def mark_unread(
 
 
 def _seen(path: Path) -> Seen:
-    """Return size and time of a file; None: it is away."""
+    """Return the marks of a file by which a change of it, or of the full texts of a CORD-19 table, is noticed."""
     try:
         status = path.stat()
     except OSError:
         return None
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns, _digest_of_texts(path.parent) if is_cord19(path) else ""
 
 
 def unlisted(path: str) -> SourceState:

@@ -66,7 +66,11 @@ def sync(
 
 def _checked(sources: Sequence[str | Path], index: Path | str) -> list[str]:
     """Return the absolute paths of the sources, and addresses of databases as a record names them."""
-    places = [absolute(place) for place in places_of([str(source) for source in sources])]
+    given = [str(source) for source in sources]
+    places = [absolute(place) for place in places_of(given)]
+    if isinstance(index, Path):  # a pattern may match the index itself
+        named = {absolute(source) for source in given}
+        places = [place for place in places if place in named or Path(place).resolve() != index.resolve()]
     for place in places:
         if is_address(place):
             continue

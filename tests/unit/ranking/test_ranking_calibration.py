@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from longrank.aggregation import make_aggregator
-from longrank.errors import InputError
+from longrank.errors import InputError, IntegrityError
 from longrank.formats.evidence import EvidenceWriter, evidence_header
 from longrank.ranking.calibration import Calibration, calibrate, joined, read_calibration, write_calibration
 
@@ -28,12 +28,31 @@ def test_a_candidate_without_expensive_evidence_is_named() -> None:
         joined({"q": {"a": 1.0, "b": 2.0}}, {"q": {"a": 1.0}}, Path("cheap.evidence"))
 
 
-def test_a_calibration_of_an_earlier_version_has_no_depth(tmp_path: Path) -> None:
+def without(path: Path, *names: str) -> dict[str, object]:
+    return {name: value for name, value in json.loads(path.read_text()).items() if name not in names}
+
+
+def test_a_flipped_bit_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
+    whole = Calibration(10, 0.05, "maxp", "cheap", "expensive", 83, 0.01, 0.5, (0.1, 0.3), (1.0, 2.5), 0.7, 50)
+    path = tmp_path / "c.json"
+    write_calibration(whole, path)
+    content = path.read_bytes()
+    for place in range(8 * len(content)):
+        flipped = bytearray(content)
+        flipped[place // 8] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        try:
+            read = read_calibration(path)
+        except (InputError, IntegrityError):
+            continue
+        assert read == whole
+
+
+def test_a_calibration_of_an_earlier_version_has_no_depth_and_no_checksum(tmp_path: Path) -> None:
     whole = Calibration(10, 0.05, "maxp", "cheap", "expensive", 83, 0.01, 0.5, (0.1, 0.3), (1.0, 2.5), 0.7, 50)
     write_calibration(whole, tmp_path / "c.json")
     assert read_calibration(tmp_path / "c.json").depth == 50
-    older = {name: value for name, value in json.loads((tmp_path / "c.json").read_text()).items() if name != "depth"}
-    (tmp_path / "c.json").write_text(json.dumps(older))
+    (tmp_path / "c.json").write_text(json.dumps(without(tmp_path / "c.json", "depth", "checksum")))
     assert read_calibration(tmp_path / "c.json").depth == 0
 
 
@@ -74,7 +93,7 @@ def test_points_that_are_no_bound_are_refused(tmp_path: Path, wrong: dict[str, o
     whole = Calibration(10, 0.05, "maxp", "cheap", "expensive", 83, 0.01, 0.5, (0.1, 0.3), (1.0, 2.5), 0.7)
     path = tmp_path / "c.json"
     write_calibration(whole, path)
-    path.write_text(json.dumps(json.loads(path.read_text()) | wrong))
+    path.write_text(json.dumps(without(path, "checksum") | wrong))
     with pytest.raises(InputError, match="is not a calibration; longrank calibrate writes them"):
         read_calibration(path)
 

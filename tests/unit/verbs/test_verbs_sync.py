@@ -420,6 +420,33 @@ def test_full_texts_of_a_cord19_release_are_sources_as_its_table_is(tmp_path: Pa
         assert not any(sync([release], tmp_path / "index"))
 
 
+def test_a_full_text_that_is_away_while_a_release_is_read_is_indexed_when_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longrank.verbs import updates
+
+    release = tmp_path / "release"
+    text = release / "document_parses" / "pdf_json" / "s.json"
+    text.parent.mkdir(parents=True)
+    table = "cord_uid,sha,title,abstract,pdf_json_files,pmc_json_files\n"
+    (release / "metadata.csv").write_text(table + "a,s,Bees,honey,document_parses/pdf_json/s.json,\n")
+    text.write_text(json.dumps({"body_text": [{"text": "zebrafish swim", "section": ""}], "abstract": []}))
+    read_from = updates.locate_documents
+
+    def while_away(*given: Any) -> Iterator[Located]:
+        text.rename(tmp_path / "away")
+        yield from read_from(*given)
+        (tmp_path / "away").rename(text)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(updates, "locate_documents", while_away)
+        sync([release], tmp_path / "index")
+    assert read(tmp_path / "index") == {"a": "honey"}
+    sync([release], tmp_path / "index")
+    assert "zebrafish swim" in read(tmp_path / "index")["a"]
+    assert not any(sync([release], tmp_path / "index"))
+
+
 def test_a_file_that_vanishes_between_two_looks_has_vanished(folder: Path, tmp_path: Path) -> None:
     sync([folder], tmp_path / "index")
     with vanishing(folder / "b.txt"):
@@ -508,6 +535,7 @@ def test_an_index_may_match_its_own_pattern(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "a.txt").write_text("Dogs bark.")
     build_from_files(["*"], Path("index"), corpus=CorpusOptions(), notes=Notes())
     assert not any(update("index"))
+    assert not any(sync(["*"], "index"))
 
 
 def test_an_index_of_an_earlier_version_keeps_the_files_that_a_pattern_matched(folder: Path, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def positions(
         notes: counts remarks on the inputs; the result carries it.
 
     Raises:
-        InputError: a number below 1, an option without effect, or a fault of an input.
+        InputError: a number below 1, an option without effect, evidence of early stopping, or a fault of an input.
     """
     notes, top = Notes() if notes is None else notes, whole_numbers(top, "k")
     if run is not None and not top:
@@ -54,12 +54,19 @@ def positions(
     if level is not None and qrels is None:
         raise InputError("`level` is an option of `qrels`", got=level, fix="give `qrels`")
     level = 1 if level is None else level
-    best = places.winners(open_evidence(evidence)[1])
+    header, records = open_evidence(evidence)
+    check_complete(header, evidence)
+    best = places.winners(records)
     groups = {"all reranked": best}
     if qrels is not None:
         groups["relevant"] = places.relevant(best, read_qrels(qrels, notes), level)
     ranking = None if run is None else read_run(run, notes)
     groups |= {f"first {k}": places.top(best, k, ranking) for k in top}
+    if ranking is not None:
+        for k in top:
+            n_ranked = sum(len(ranking[query_id][:k]) for query_id in {winner.query_id for winner in best})
+            lacking = n_ranked - len(groups[f"first {k}"])
+            notes.add(f"documents of the run's first {k} without evidence, left out", count=lacking)
     results = {name: places.positions(group) for name, group in groups.items()}
     tenths = {name: group.tenths for name, group in results.items() if group.tenths}
     return Analysis(
