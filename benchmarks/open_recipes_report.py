@@ -53,8 +53,8 @@ page, run `python -m benchmarks.open_recipes DATA --model CROSS-ENCODER`, which 
 - **Tests.** The papers' own.
 - **PARADE-Transformer** was measured without position embeddings of passages (`network.options.positions=0`), which are
   now its default.
-- **Sentences.** Birch, Santos' fine-tuned rows, and Santos' Table 6 on squad-dev-mixed and scifact were measured before
-  the rules that lines and paired marks bound sentences
+- **Sentences.** Birch and Santos' fine-tuned rows were measured before the rules that lines and paired marks bound
+  sentences
   ([before and after](results-mixing.md#birch-and-santos-before-and-after-the-rules-for-sentences)).
 """
 
