@@ -41,12 +41,13 @@ class Changes:
             if present is not None:
                 fault = f"/documents/{present}/doc_id: is in the index already; send replace: true"
                 raise Refusal(409, "exists", fault)
+            notes = Notes()
             try:
-                with index.writer(Notes()) as writer:
+                with index.writer(notes) as writer:
                     replaced = writer.add(documents, replace=replace)
             except InputError as error:
                 raise _refusal(error, index.path) from None
-            return self._changed(added=len(documents) - replaced, replaced=replaced)
+            return self._changed(notes, added=len(documents) - replaced, replaced=replaced)
 
     def delete(self, doc_id: str) -> ChangeReply:
         """Delete a document.
@@ -58,12 +59,13 @@ class Changes:
             index = self._index()
             if doc_id not in index:
                 raise Refusal(404, "not_found", "no such document in the index")
+            notes = Notes()
             try:
-                with index.writer(Notes()) as writer:
+                with index.writer(notes) as writer:
                     writer.delete([doc_id])
             except InputError as error:
                 raise _refusal(error, index.path) from None
-            return self._changed(deleted=1)
+            return self._changed(notes, deleted=1)
 
     def _index(self) -> Index:
         """Return the newest state of the index; another process may have changed it."""
@@ -75,13 +77,14 @@ class Changes:
         assert served is not None
         return served.path
 
-    def _changed(self, *, added: int = 0, replaced: int = 0, deleted: int = 0) -> ChangeReply:
+    def _changed(self, notes: Notes, *, added: int = 0, replaced: int = 0, deleted: int = 0) -> ChangeReply:
+        warnings = notes.copy(places=False).lines()
         try:
-            warnings = self._engine.reopen().lines()
+            warnings += self._engine.reopen().lines()
         except CANNOT_OPEN as error:  # such as stored vectors that a `dense` first stage needs
-            warnings = [f"the index is changed, but searches use its old state: {_told(error, self._folder)}"]
+            warnings += [f"the index is changed, but searches use its old state: {_told(error, self._folder)}"]
         counts = {"added": added, "replaced": replaced, "deleted": deleted}
-        return ChangeReply(**counts, n_docs=len(self._index()), warnings=list(warnings))
+        return ChangeReply(**counts, n_docs=len(self._index()), warnings=warnings)
 
 
 def _refusal(error: InputError, folder: Path) -> Refusal:

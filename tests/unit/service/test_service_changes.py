@@ -151,7 +151,8 @@ def test_a_dense_first_stage_searches_the_old_state_until_vectors_are_stored(tmp
         return [result["doc_id"] for result in asked("/search", {"query": "zebra"})["results"]]
 
     before = found()
-    (warning,) = asked("/documents", {"documents": [ZEBRA]})["warnings"]
+    stale, warning = asked("/documents", {"documents": [ZEBRA]})["warnings"]
+    assert stale == "stored vectors that do not fit the changed index; store them again: 1"
     assert warning.startswith("the index is changed, but searches use its old state: ")
     assert (len(before), found()) == (3, before)
     add_vectors(Index(index.path), "minilm")
@@ -169,6 +170,16 @@ def test_a_server_whose_index_and_vectors_change_while_models_load_serves_the_ne
     engine.load()
     assert engine.index is not None
     assert "new" in engine.index
+
+
+def test_remarks_on_added_documents_are_warnings(desk: Service) -> None:
+    rows = [{"doc_id": "n", "text": "A zebra.", "passages": ["an ox"]}, {"doc_id": "m", "text": ""}]
+    reply = one(desk, "POST", "/documents", {"documents": rows})
+    assert reply.status == 200
+    assert reply.json["warnings"][:2] == [
+        "documents whose 'passages' do not match their text, so the passage preset 'given' refuses them: 1",
+        "documents with an empty text: 1",
+    ]
 
 
 def test_another_writer_is_reported_as_busy(desk: Service) -> None:
