@@ -88,7 +88,10 @@ class Unpadded:
 
     def __init__(self, encoder: Any, *, first_only: bool) -> None:
         names, config = FAMILIES[type(encoder).__name__], encoder.config
-        self._encoder, self._first_only = encoder, first_only
+        self._first_only = first_only
+        # Not the encoder itself: its `forward` is this object, and memory in a cycle of references is freed late.
+        self._embeddings, self._pooler = encoder.embeddings, getattr(encoder, "pooler", None)
+        self._wider = getattr(encoder, "embeddings_project", None)  # of ELECTRA with narrower embeddings
         self._layers = [
             _Layer(layer, names, config.num_attention_heads, getattr(config, names.activation))
             for layer in encoder.get_submodule(names.layers)
@@ -123,8 +126,7 @@ class Unpadded:
         hidden = x[:, None] if self._first_only else x.new_zeros(*mask.shape, x.shape[1])
         if not self._first_only:
             hidden[mask] = x[: len(x) - extra]
-        pooler = getattr(self._encoder, "pooler", None)
-        return BaseModelOutputWithPooling(hidden, pooler(hidden) if pooler is not None else None)
+        return BaseModelOutputWithPooling(hidden, self._pooler(hidden) if self._pooler is not None else None)
 
     def _packed(
         self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor | None
@@ -135,20 +137,19 @@ class Unpadded:
         """
         from torch.nn.functional import pad
 
-        positions = _positions(self._encoder.embeddings.position_embeddings, ids, mask)[mask]
+        positions = _positions(self._embeddings.position_embeddings, ids, mask)[mask]
         extra = rounded_up(len(positions)) - len(positions)
         kinds = None if types is None else pad(types[mask], (0, extra))
         return pad(ids[mask], (0, extra)), kinds, pad(positions, (0, extra)), extra
 
     def _embedded(self, ids: torch.Tensor, types: torch.Tensor | None, positions: torch.Tensor) -> torch.Tensor:
         """Return the embedding of each token, [T, H]."""
-        parts = self._encoder.embeddings
+        parts = self._embeddings
         x = parts.word_embeddings.weight[ids]
         if hasattr(parts, "token_type_embeddings"):
             x += parts.token_type_embeddings.weight[0 if types is None else types]
         x = parts.LayerNorm(x.add_(parts.position_embeddings.weight[positions]))
-        wider = getattr(self._encoder, "embeddings_project", None)  # of ELECTRA with narrower embeddings
-        return x if wider is None else dense(x, wider.weight, wider.bias)
+        return x if self._wider is None else dense(x, self._wider.weight, self._wider.bias)
 
 
 def _positions(embeddings: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -61,7 +61,9 @@ def may_stop(expensive: Sequence[float], next_bound: float, k: int) -> bool:
 
 
 def fit(pairs: Sequence[Pairs], k: int, risk: float) -> Bound:
-    """Return the bound with the smallest margin that controls the risk, raised as far as no query is read further.
+    """Return the bound with the smallest margin that controls the risk.
+
+    The margin is then raised to the largest margin with which no query is read further.
 
     Raises:
         InputError: there are too few queries for this risk.
@@ -75,8 +77,11 @@ def fit(pairs: Sequence[Pairs], k: int, risk: float) -> Bound:
     distances = sorted({distance for query in pairs for distance in _distances(query, Bound(x, y, 0.0), k)})
     margins = [*(distance - _BARELY for distance in distances), distances[-1] + _BARELY] if distances else [0.0]
 
+    best = [_best(query, k) for query in pairs]
+
     def controlled(margin: float) -> bool:
-        missed = math.fsum(_missed(query, n_read(query, Bound(x, y, margin), k), k) for query in pairs)
+        read = (n_read(query, Bound(x, y, margin), k) for query in pairs)
+        missed = math.fsum(map(_missed, best, read))
         return (missed + 1) / (n + 1) <= risk
 
     return Bound(x, y, margins[bisect.bisect_left(margins, True, hi=len(margins) - 1, key=controlled)])
@@ -97,7 +102,7 @@ def held_out(pairs: Mapping[str, Pairs], k: int, risk: float) -> tuple[float, fl
     """
     bounds = held_out_bounds(pairs, k, risk)
     read = {query_id: n_read(query, bounds[query_id], k) for query_id, query in pairs.items()}
-    missed = math.fsum(_missed(query, read[query_id], k) for query_id, query in pairs.items()) / len(pairs)
+    missed = math.fsum(_missed(_best(query, k), read[query_id]) for query_id, query in pairs.items()) / len(pairs)
     return missed, 1 - sum(read.values()) / sum(len(query.cheap) for query in pairs.values())
 
 
@@ -146,10 +151,14 @@ def _distances(pairs: Pairs, bound: Bound, k: int) -> Iterator[float]:
         yield sorted(expensive[:n])[-k] - bounds[n]
 
 
-def _missed(pairs: Pairs, read: int, k: int) -> float:
-    """Return the share of the true top k below the first `read` documents."""
-    best = walk(pairs.doc_ids, pairs.expensive.tolist())[:k]
-    return sum(place >= read for place in best) / len(best)
+def _best(pairs: Pairs, k: int) -> NDArray[np.intp]:
+    """Return the positions of the true top k."""
+    return np.array(walk(pairs.doc_ids, pairs.expensive.tolist())[:k])
+
+
+def _missed(best: NDArray[np.intp], read: int) -> float:
+    """Return the share of the true top k that lies below the first `read` documents."""
+    return float(np.mean(best >= read))
 
 
 def _fold(query_id: str) -> int:

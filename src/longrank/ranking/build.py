@@ -70,8 +70,8 @@ def add_vectors(
     scorer, segmenter, loading = encoder.opened
     notes.merge(loading)
     key = VectorsKey(scorer.encoder_fingerprint, segmenter.fingerprint)
-    stored = _stored(index, key, notes)
-    if stored is not None and dtype in (None, stored.dtype):
+    stored = _stored(index, key, dtype, notes)
+    if stored is not None:
         progress(index.n_docs)
         return stored.path
     reused = ReusedVectors(index, key)
@@ -81,12 +81,13 @@ def add_vectors(
     return write_vectors(index, name, key, scorer.dimension, documents, model=known, dtype=dtype, notes=notes)
 
 
-def _stored(index: Index, key: VectorsKey, notes: Notes) -> PassageVectors | None:
-    """Return the stored vectors whose files are as they were written; None if there are none."""
+def _stored(index: Index, key: VectorsKey, dtype: VectorsType | None, notes: Notes) -> PassageVectors | None:
+    """Return the stored vectors of a type whose files are as they were written; None if there are none."""
     try:
         found, _ = find_vectors(index, key)
-        if found is not None:
-            verify(found.path)
+        if found is None or dtype not in (None, found.dtype):
+            return None
+        verify(found.path)
         return found
     except IntegrityError as error:
         notes.say(f"stored vectors are damaged and computed again: {error}")

@@ -119,7 +119,7 @@ def write_graph(
         IntegrityError: a stored vector is not finite.
     """
     faiss = load_faiss()
-    if (graph := _intact(stored)) is not None and graph.method == method:
+    if (graph := _intact(stored, method)) is not None:
         return graph
     faiss.omp_set_num_threads(1)
     built = _built(faiss, stored, ANN_METHODS[method], progress)
@@ -184,12 +184,13 @@ def load_faiss() -> ModuleType:
         raise MissingExtra("approximate search", "ann") from None
 
 
-def _intact(stored: PassageVectors) -> Graph | None:
-    """Return the graph or lists whose files are as they were written; None if there are none."""
+def _intact(stored: PassageVectors, method: str) -> Graph | None:
+    """Return the graph or lists of a method whose files are as they were written; None if there are none."""
     try:
         graph = open_graph(stored)
-        if graph is not None:
-            verify(stored.path / graph.method)
+        if graph is None or graph.method != method:
+            return None
+        verify(stored.path / method)
         return graph
     except (InputError, IntegrityError):
         return None

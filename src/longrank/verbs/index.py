@@ -114,7 +114,11 @@ def add_vectors(
         if ann is not None:
             _add_graph(Index(folder), path.name, ann, notes)
         else:
-            _tell_about_graphs(before, _approximate(folder), notes)
+            now = _approximate(folder)
+            for lost in sorted(graph.name for graph in before - now):
+                notes.say(f"{path.name} has lost its approximate search; to build it again: --ann {lost}")
+            for graph in sorted(graph for graph in now if graph.parent == path):
+                _tell_if_damaged(graph, notes)
     opened = index.opened_again() if isinstance(index, Index) else Index(place)
     opened.notes = notes
     return opened
@@ -128,15 +132,11 @@ def _add_graph(index: Index, vectors: str, ann: str, notes: Notes) -> None:
     notes.say(f"{ann}: recall@100 {graph.recall:.4f} of sampled passages against exact search")
 
 
-def _tell_about_graphs(before: set[Path], now: set[Path], notes: Notes) -> None:
-    """Note the approximate searches that went with their vectors, and those that are damaged."""
-    for path in sorted(before - now):
-        notes.say(f"{path.parent.name} has lost its approximate search; to build it again: --ann {path.name}")
-    for path in sorted(now):
-        try:
-            verify(path)
-        except LongRankError as error:
-            notes.say(f"{error}; to build it again: --ann {path.name}")
+def _tell_if_damaged(graph: Path, notes: Notes) -> None:
+    try:
+        verify(graph)
+    except LongRankError as error:
+        notes.say(f"{error}; to build it again: --ann {graph.name}")
 
 
 def _approximate(index: Path) -> set[Path]:

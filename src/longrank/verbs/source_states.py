@@ -23,10 +23,10 @@ from longrank.index.sources import Sources, SourceState
 from longrank.types import Notes
 from longrank.verbs.rows_digest import rows_state
 
-Seen: TypeAlias = tuple[int, int, str] | None
+SizeAndTime: TypeAlias = tuple[int, int, str] | None
 """Size of a file, its time of modification in nanoseconds, and for a CORD-19 table the state of its full texts.
 
-None: it is away. Inodes are left out, since some network disks change them.
+None: the file is away. Inodes are left out, since some network disks change them.
 """
 
 _UNREAD = "unread "
@@ -66,12 +66,12 @@ def places_now(sources: Sources, index: Path) -> list[str]:
 
 
 def states_of(
-    places: Iterable[str], corpus: CorpusOptions, notes: Notes, seen: dict[str, Seen]
+    places: Iterable[str], corpus: CorpusOptions, notes: Notes, sizes: dict[str, SizeAndTime]
 ) -> dict[str, SourceState] | None:
     """Return the present state of all files of the sources; None if there is a pipe, a dataset or a fault, a note.
 
     A file that cannot be opened has no state: it is new to the next update. The build, which reads the files, reports
-    faults. `seen` gets size and time of each file.
+    faults. `sizes` gets size and time of each file.
     """
     places = [place for place in places if not is_address(place)]
     if any(place.startswith(IRDS) or not (Path(place).is_file() or is_folder(Path(place))) for place in places):
@@ -87,13 +87,15 @@ def states_of(
     states = {}
     for path, format in files:
         with suppress(OSError):
-            seen[path] = _seen(Path(path))
+            sizes[path] = _size_and_time(Path(path))
             states[path] = _state(Path(path), format, None)
     return states
 
 
-def states_now(sources: Sources, index: Path, left: dict[str, str], seen: dict[str, Seen]) -> dict[str, SourceState]:
-    """Return the present state of the sources' files; ids are those of the record. `seen` gets sizes and times.
+def states_now(
+    sources: Sources, index: Path, left: dict[str, str], sizes: dict[str, SizeAndTime]
+) -> dict[str, SourceState]:
+    """Return the present state of the sources' files; ids are those of the record. `sizes` gets sizes and times.
 
     A file that cannot be opened has the state of the record, or none if it is new; `left` gets its path and the fault.
 
@@ -106,7 +108,7 @@ def states_now(sources: Sources, index: Path, left: dict[str, str], seen: dict[s
     states: dict[str, SourceState] = {}
     for path, format in listed:
         try:
-            seen[str(path)] = _seen(path)
+            sizes[str(path)] = _size_and_time(path)
             states[str(path)] = _state(path, format, known.get(str(path)))
         except _GONE:  # since it was listed
             continue
@@ -179,20 +181,23 @@ def _digest_of_texts(folder: Path) -> str:
 
 
 def _full_texts(folder: Path) -> Iterator[Path]:
-    """Yield the JSON files below a folder, also those of linked folders, each folder once."""
-    seen = set[str]()
+    """Yield the JSON files below a folder, also those of linked folders that lie elsewhere, each of these once."""
+    own, linked = folder.resolve(), set[Path]()
     for parent, folders, files in os.walk(folder, followlinks=True):
-        if (real := os.path.realpath(parent)) in seen:
-            folders.clear()
-            continue
-        seen.add(real)
+        for place in sorted(Path(parent, name) for name in folders):
+            if place.is_symlink():
+                target = place.resolve()
+                if target in linked or target.is_relative_to(own) or own.is_relative_to(target):
+                    folders.remove(place.name)
+                linked.add(target)
+        folders.sort()  # of two links to a folder, the same is followed each time
         yield from (Path(parent, name) for name in files if name.endswith(".json"))
 
 
 def noting_visits(
     corpus: CorpusOptions,
     visited: dict[str, bool],
-    seen: Mapping[str, Seen],
+    sizes: Mapping[str, SizeAndTime],
     only: frozenset[Path] | None = None,
 ) -> CorpusOptions:
     """Return options with which `visited` gets the files that are read, and whether they could be read.
@@ -201,14 +206,19 @@ def noting_visits(
         corpus: the options.
         visited: absolute path -> False: the file was skipped. A file that has changed since it was listed, and may have
             been read with other content, is left out.
-        seen: sizes and times of the files when they were listed.
+        sizes: sizes and times of the files when they were listed.
         only: the files to read; None: all.
     """
 
+    changed = set[str]()
+
     def visit(path: Path, whole: bool) -> None:
         name = absolute(str(path))
-        if _seen(path) == seen.get(name):
+        if name not in changed and _size_and_time(path) == sizes.get(name):
             visited[name] = whole
+        else:  # for another source that reads it, too
+            changed.add(name)
+            visited.pop(name, None)
 
     return replace(corpus, files=replace(corpus.files, visited=visit, only=only))
 
@@ -232,7 +242,7 @@ def mark_unread(
             files[path] = unread
 
 
-def _seen(path: Path) -> Seen:
+def _size_and_time(path: Path) -> SizeAndTime:
     """Return the marks of a file by which a change of it, or of the full texts of a CORD-19 table, is noticed."""
     try:
         status = path.stat()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -132,6 +133,8 @@ def watched(sources: Sequence[str | Path]) -> Iterator[None]:
     try:
         while True:
             event = events.get()
+            while not events.empty() and not isinstance(event, Exception):  # the rest of a burst
+                event = events.get() or event
             if isinstance(event, Exception):
                 raise event
             if event or time.monotonic() - last >= _SCAN:
@@ -159,7 +162,12 @@ def _watches(places: Sequence[Path]) -> Iterator[_Watching]:
         yield _Watching(folders, recursive=True)
     if files:
         paths = [*files, *{path.absolute().parent for path in files}]
-        yield _Watching(paths, recursive=False, files=frozenset(map(absolute, map(str, files))))
+        yield _Watching(paths, recursive=False, files=frozenset(map(_event_path, files)))
+
+
+def _event_path(path: Path) -> str:
+    """Return the path of a file as events are compared by: systems report linked folders and letter case otherwise."""
+    return os.path.normcase(path.parent.resolve() / path.name)
 
 
 def _put_events(watch: Watch, watching: _Watching, events: SimpleQueue[bool | Exception], stop: Event) -> None:
@@ -167,7 +175,7 @@ def _put_events(watch: Watch, watching: _Watching, events: SimpleQueue[bool | Ex
     options = {"debounce": _DEBOUNCE, "rust_timeout": _PAUSE, "yield_on_timeout": True, "stop_event": stop}
     try:
         for changes in watch(*watching.paths, watch_filter=None, recursive=watching.recursive, **options):
-            counted = (watching.files is None or absolute(path) in watching.files for _, path in changes)
+            counted = (watching.files is None or _event_path(Path(path)) in watching.files for _, path in changes)
             events.put(any(counted))
     except Exception as error:  # raised again in the other thread
         events.put(error)

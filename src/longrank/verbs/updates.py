@@ -24,7 +24,7 @@ from longrank.storage.remote import changing
 from longrank.types import Document, Notes
 from longrank.verbs.rows_digest import RowsDigest, digested
 from longrank.verbs.source_states import (
-    Seen,
+    SizeAndTime,
     absolute,
     mark_unread,
     noting_visits,
@@ -83,12 +83,12 @@ def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions
     corpus = keeping(corpus, options.get("analyzer_field", ""))
     given = [str(source) for source in sources]
     places, names = places_of(given), tuple(name for source in given for name in recorded(source))
-    seen: dict[str, Seen] = {}
-    files = states_of(places, corpus, notes, seen)
+    sizes: dict[str, SizeAndTime] = {}
+    files = states_of(places, corpus, notes, sizes)
     runs: list[tuple[str, int]] = []
     digests: dict[str, RowsDigest] = {}
     visited: dict[str, bool] = {}
-    located = locate_documents(list(places), notes, noting_visits(corpus, visited, seen))
+    located = locate_documents(list(places), notes, noting_visits(corpus, visited, sizes))
     index = Index.build(_counted(digested(located, digests), runs), folder, corpus=corpus, notes=notes, **options)
     if files is not None:
         mark_unread(files, files, visited, {})
@@ -170,8 +170,8 @@ def _updated(
     workers: int,
 ) -> Changes:
     index, sources = Index(folder), read_sources(folder)
-    seen: dict[str, Seen] = {}
-    now = states_now(sources, folder, left, seen)
+    sizes: dict[str, SizeAndTime] = {}
+    now = states_now(sources, folder, left, sizes)
     changes = _compared(sources.files, now)
     if dry_run:
         if sources.digest not in (None, index.digest):
@@ -183,12 +183,12 @@ def _updated(
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := read_sources(folder)) != sources:  # another update has ended meanwhile
-            sources, now = newest, states_now(newest, folder, left, seen)
+            sources, now = newest, states_now(newest, folder, left, sizes)
             changes = _compared(sources.files, now)
         index = Index(folder)
         read = _to_read(sources, changes, now, index, notes, left=left)
         if read or changes.vanished:
-            options: dict[str, Any] = {"seen": seen, "progress": progress, "workers": workers}
+            options: dict[str, Any] = {"sizes": sizes, "progress": progress, "workers": workers}
             changes = _apply(writer, index, sources, changes, now, read=read, **options)
             write_sources(folder, _begun(sources, read, now))
             writer.commit()
@@ -249,13 +249,13 @@ def _apply(
     now: dict[str, SourceState],
     *,
     read: Iterable[str],
-    seen: Mapping[str, Seen],
+    sizes: Mapping[str, SizeAndTime],
     **options: Any,
 ) -> Changes:
     """Delete and add documents; put the ids of read files into `now`, and the state of databases as they were read."""
     ids: dict[str, list[str]] = {path: [] for path in read}
     visited: dict[str, bool] = {}
-    corpus = noting_visits(sources.corpus, visited, seen, frozenset(map(Path, ids)))
+    corpus = noting_visits(sources.corpus, visited, sizes, frozenset(map(Path, ids)))
     elsewhere = {doc_id: path for path in now if path not in ids for doc_id in now[path].ids}
     digests: dict[str, RowsDigest] = {}
     read_again = digested(locate_in_files(places_now(sources, index.path), writer.notes, corpus), digests)

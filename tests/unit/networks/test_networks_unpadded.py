@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import itertools
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +151,18 @@ def test_an_input_that_is_not_known_is_refused(tmp_path: Path) -> None:
     network = encoder(tmp_path / "m", "bert")
     with pytest.raises(TypeError, match="position_ids"):
         Unpadded(network, first_only=False)(**inputs(network), position_ids=inputs(network)["input_ids"])
+
+
+def test_the_memory_of_a_network_is_freed_with_its_last_name(tmp_path: Path) -> None:
+    network = encoder(tmp_path / "m", "bert")
+    network.forward = Unpadded(network, first_only=True)
+    weights = weakref.ref(network.embeddings.word_embeddings.weight)
+    gc.disable()
+    try:
+        del network
+        assert weights() is None
+    finally:
+        gc.enable()
 
 
 def test_the_fused_weights_are_the_networks_own(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Event
 from typing import Any
 
 import pytest
@@ -170,10 +171,8 @@ def test_a_watch_that_fails_ends_with_its_error(folder: Path, monkeypatch: pytes
         raise OSError("OS file watch limit reached")
 
     monkeypatch.setattr("longrank.verbs.sync.load_watch", lambda: watch)
-    moments = watched([folder])
-    next(moments)
     with pytest.raises(OSError, match="file watch limit"):
-        next(moments)
+        list(watched([folder]))
 
 
 @pytest.mark.timeout(60)
@@ -188,9 +187,7 @@ def test_watching_yields_at_once_and_after_each_change(folder: Path) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_a_watched_file_is_followed_when_it_is_replaced_and_its_neighbours_are_not(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_watched_file_is_followed_when_it_is_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("watchfiles")
     monkeypatch.setattr("longrank.verbs.sync._SCAN", 600.0)
     moments = watched([folder / "a.txt"])
@@ -199,13 +196,22 @@ def test_a_watched_file_is_followed_when_it_is_replaced_and_its_neighbours_are_n
         (folder / "new").write_text(f"Dogs howl {n} times.")
         (folder / "new").replace(folder / "a.txt")
         next(moments)
-    (folder / "b.txt").write_text("Cats meow.")
-    with ThreadPoolExecutor() as pool:
-        following = pool.submit(next, moments)
-        with pytest.raises(TimeoutError):
-            following.result(4)
-        (folder / "a.txt").write_text("Dogs bark.")
-        following.result()
+
+
+def test_events_of_a_watched_file_count_by_its_resolved_folder_and_those_of_its_neighbours_do_not(
+    folder: Path, tmp_path: Path
+) -> None:
+    from longrank.verbs import sync as module
+
+    def watch(*places: Path, **options: object) -> Iterator[set[tuple[object, str]]]:
+        for names in (["b.txt"], [], ["b.txt", "a.txt"]):
+            yield {(1, str(folder.resolve() / name)) for name in names}
+
+    (tmp_path / "link").symlink_to(folder)
+    (watching,) = module._watches([tmp_path / "link" / "a.txt"])
+    events: SimpleQueue[bool | Exception] = SimpleQueue()
+    module._put_events(watch, watching, events, Event())
+    assert [events.get() for _ in range(3)] == [False, False, True]
 
 
 def read(index: Path) -> dict[str, str]:
@@ -406,6 +412,7 @@ def test_full_texts_of_a_cord19_release_are_sources_as_its_table_is(tmp_path: Pa
         (tmp_path / "store").mkdir()
         (release / "document_parses").symlink_to(tmp_path / "store")
         (tmp_path / "store" / "loop").symlink_to(tmp_path / "store")
+        (release / "up").symlink_to(tmp_path)
     parses = release / "document_parses" / "pdf_json"
     parses.mkdir(parents=True)
     table = "cord_uid,sha,title,abstract,pdf_json_files,pmc_json_files\n"

@@ -82,8 +82,7 @@ def open_reranked(
         sources: an evidence file, `Evidence` values or a reranked run; or a list of files and runs.
         depth: documents of each query that the runs reranked, if others follow below them; None: all.
         mix_method: method of mixing scorers; None: as in the evidence.
-        notes: counts remarks on the inputs, such as evidence files beside a depth, or in
-            several units.
+        notes: counts remarks on the inputs, such as evidence in several units.
 
     Raises:
         InputError: neither evidence nor a run, evidence of early stopping or of different methods of mixing, or a
