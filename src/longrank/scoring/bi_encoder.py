@@ -78,6 +78,8 @@ class BiEncoder:
         with loading(model):
             self._network = load_sentence_encoder(model, choose_device(device), self._notes)
             self._prompts = prompts_of(self._network)
+        if (card := getattr(self._network, "model_card_data", None)) is not None:
+            card.model = None  # memory in a cycle of references is freed late
         self.max_tokens = choose_max_tokens(model, max_tokens, *limits_of(self._network, limit))
         self.encoder = self._network[0].auto_model
         accelerate_by(backend, self.encoder, model, self._notes, dtype=dtype)

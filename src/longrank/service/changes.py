@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import BeingWritten, InputError
+from longrank.formats.records import ID_KEYS
 from longrank.index import Index
 from longrank.index.stamps import CANNOT_OPEN
 from longrank.service.engine import Engine
@@ -102,5 +103,5 @@ def _told(error: Exception, folder: Path) -> str:
 
 def _first_present(documents: Sequence[dict[str, Any]], index: Index) -> int | None:
     """Return the number of the first document whose id is in the index."""
-    ids = (row.get("doc_id") for row in documents)
-    return next((n for n, doc_id in enumerate(ids) if isinstance(doc_id, str) and doc_id in index), None)
+    ids = (next((row[key] for key in ID_KEYS if key in row), None) for row in documents)
+    return next((n for n, doc_id in enumerate(ids) if isinstance(doc_id, str | int) and str(doc_id) in index), None)

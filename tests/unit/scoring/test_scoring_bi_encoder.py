@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import gc
 import json
 import shutil
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,6 +47,18 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def minilm() -> BiEncoder:
     return scorer("minilm")
+
+
+def test_the_memory_of_a_network_is_freed_with_its_scorer(tiny: Path) -> None:
+    opened = scorer(tiny)
+    opened.score([task(QUERY, PASSAGES)])
+    weights = weakref.ref(opened.encoder.embeddings.word_embeddings.weight)
+    gc.disable()
+    try:
+        del opened
+        assert weights() is None
+    finally:
+        gc.enable()
 
 
 def cosines_of_sentence_transformers(folder: Path, query: str, passages: Sequence[str]) -> np.ndarray:

@@ -112,7 +112,7 @@ def ranked(folder: Path, run: str, kill: str = "") -> None:
     """Rerank six queries in blocks of two with a cache; `kill` says where in the second block the process dies."""
     import os
 
-    from longrank.ranking import passages
+    from longrank.ranking import opening
 
     class Dying(Lengths):
         calls = 0
@@ -133,7 +133,7 @@ def ranked(folder: Path, run: str, kill: str = "") -> None:
             return found
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(passages, "make_scorer", lambda *_, **__: Dying())
+        patched.setattr(opening, "make_scorer", lambda *_, **__: Dying())
         patched.setattr("longrank.scoring.score_cache.KeyValues", DyingFile)
         index = index_of(documents(8), folder / "index") if not (folder / "index").exists() else None
         from longrank.index import Index

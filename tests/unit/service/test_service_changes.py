@@ -172,6 +172,18 @@ def test_a_server_whose_index_and_vectors_change_while_models_load_serves_the_ne
     assert "new" in engine.index
 
 
+@pytest.mark.parametrize("row", [{"doc_id": 7}, {"_id": "7"}, {"id": 7}])
+def test_an_id_that_is_a_number_or_has_another_name_may_be_in_the_index_already(
+    desk: Service, row: dict[str, Any]
+) -> None:
+    async def talk(ask: Ask) -> list[Reply]:
+        documents = {"documents": [row | {"text": "A zebra."}]}
+        return [await ask("POST", "/documents", documents, KEY) for _ in range(2)]
+
+    added, again = answers(desk, talk)
+    assert (added.status, again.status, again.json["code"]) == (200, 409, "exists")
+
+
 def test_remarks_on_added_documents_are_warnings(desk: Service) -> None:
     rows = [{"doc_id": "n", "text": "A zebra.", "passages": ["an ox"]}, {"doc_id": "m", "text": ""}]
     reply = one(desk, "POST", "/documents", {"documents": rows})
