@@ -143,7 +143,7 @@ def read_evidence(path: Path | str) -> tuple[dict[str, Any], Iterator[Evidence]]
     """Return the header of an evidence file, and its evidence in the order it was written.
 
     Raises:
-        InputError: not an evidence file.
+        InputError: not an evidence file; or, while iterating, a file with another header by now.
         IntegrityError: of another version; or, while iterating, damaged or unfinished.
     """
     path = Path(path)
@@ -154,7 +154,7 @@ def read_evidence(path: Path | str) -> tuple[dict[str, Any], Iterator[Evidence]]
         raise IntegrityError(f"{path}: evidence of version {header.get('version')}; this longrank reads {VERSION}")
     if type(header.get("n_queries")) is not int:
         raise IntegrityError(f"{path}: the header line is damaged: it has no number of queries")
-    return header, _evidence_of(path, header["n_queries"], _parts_of(header))
+    return header, _evidence_of(path, dict(header))
 
 
 def is_evidence(path: Path) -> bool:
@@ -244,8 +244,10 @@ def _parts_of(header: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(header.get(PARTS, ()))
 
 
-def _evidence_of(path: Path, n_queries: int, parts: Sequence[str]) -> Iterator[Evidence]:
-    done = 0
+def _evidence_of(path: Path, header: Mapping[str, Any]) -> Iterator[Evidence]:
+    if read_header(path) != header:  # all checks were of the header
+        raise InputError("has changed since it was opened", path=path, fix="begin again")
+    n_queries, parts, done = header["n_queries"], _parts_of(header), 0
     for body in read_journal(path):
         try:
             rows = unpack(body, parts)

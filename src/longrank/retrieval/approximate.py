@@ -47,7 +47,7 @@ class Graph:
 
     def __init__(self, folder: Path, stored: PassageVectors) -> None:
         manifest = open_manifest(folder)
-        fix = f"build it again: longrank index INDEX --vectors MODEL --ann {folder.name}"
+        self._fix = fix = f"build it again: longrank index INDEX --vectors MODEL --ann {folder.name}"
         if (manifest.get("format"), manifest.get("version")) != (FORMAT, VERSION):
             raise IntegrityError(f"{folder}: not a graph of this version; {fix}")
         if manifest.get("vectors") != _digest(stored):
@@ -60,8 +60,15 @@ class Graph:
             raise IntegrityError(f"{folder}: damaged; {fix}") from error
 
     def passages(self, query: Float32s, n: int) -> NDArray[np.int64]:
-        """Return at least about `n` passages near a query as rows of the stored vectors, int64[<= 10 n], ascending."""
-        return np.sort(search(ANN_METHODS[self.method], self._faiss, self._graph, query, n))
+        """Return at least about `n` passages near a query as rows of the stored vectors, int64[<= 10 n], ascending.
+
+        Raises:
+            IntegrityError: a row that the stored vectors lack.
+        """
+        rows = np.sort(search(ANN_METHODS[self.method], self._faiss, self._graph, query, n))
+        if len(rows) and rows[-1] >= len(self._stored):
+            raise IntegrityError(f"{self._stored.path / self.method}: damaged; {self._fix}")
+        return rows
 
     def best_documents(self, query: Float32s, ranks: NDArray[np.uint32], k: int) -> Hits:
         """Return about the k documents with the best passages; their scores are exact.

@@ -202,6 +202,15 @@ def test_two_writers_cannot_share_a_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["e"]
 
 
+def test_a_file_that_is_replaced_between_its_header_and_its_records_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "e")
+    write(tmp_path / "other", scorer="another")
+    _, records = read_evidence(tmp_path / "e")
+    (tmp_path / "other").replace(tmp_path / "e")
+    with pytest.raises(InputError, match="e: has changed since it was opened; begin again"):
+        list(records)
+
+
 @pytest.mark.parametrize("n_queries", [None, "4", 4.0])
 def test_a_header_without_a_number_of_queries_is_damage(tmp_path: Path, n_queries: object) -> None:
     Journal(tmp_path / "e", header() | {"n_queries": n_queries}).close()

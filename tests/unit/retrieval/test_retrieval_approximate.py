@@ -150,6 +150,16 @@ def test_a_graph_with_a_flipped_bit_is_built_again(
 
 
 @pytest.mark.parametrize("method", ANN_METHODS)
+def test_a_graph_that_names_a_row_beyond_the_vectors_is_damaged(
+    index: Index, stored: PassageVectors, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = write_graph(index, stored, method)
+    monkeypatch.setattr("longrank.retrieval.approximate.search", lambda *_: np.array([len(stored), 0]))
+    with pytest.raises(IntegrityError, match=f"damaged; build it again: .* --ann {method}"):
+        graph.passages(stored.matrix[0], 2)
+
+
+@pytest.mark.parametrize("method", ANN_METHODS)
 def test_vectors_that_are_stored_again_have_no_graph(index: Index, stored: PassageVectors, method: str) -> None:
     write_graph(index, stored, method)
     assert open_graph(store(index, random_vectors(index, seed=4))) is None
