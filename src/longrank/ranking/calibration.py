@@ -152,8 +152,8 @@ def joined(
                 path=cheap_path,
                 fix="score the same run to the same depth with both scorers",
             )
-        order = walk(list(scores), [known[doc_id] for doc_id in scores])
-        doc_ids = [list(scores)[n] for n in order]
+        candidates = list(scores)
+        doc_ids = [candidates[n] for n in walk(candidates, [known[doc_id] for doc_id in candidates])]
         cheap_scores, expensive_scores = (np.array([of[doc_id] for doc_id in doc_ids]) for of in (known, scores))
         result[query_id] = Pairs(cheap_scores, expensive_scores, doc_ids)
     return result

@@ -265,14 +265,19 @@ def _scan(path: Path) -> tuple[int, int, int]:
     return committed, marks, end
 
 
-def read_journal(path: Path) -> Iterator[bytes]:
+def read_journal(path: Path, header: Mapping[str, Any] | None = None) -> Iterator[bytes]:
     """Yield the body of every committed record, in order.
 
+    Args:
+        path: the journal.
+        header: its header as it was read before; None: any.
+
     Raises:
-        InputError: not a journal.
+        InputError: not a journal, or a journal with another header by now.
         IntegrityError: the file holds anything but whole committed records.
     """
-    read_header(path)
+    if read_header(path) != header and header is not None:
+        raise InputError("has changed since it was opened", path=path, fix="begin again")
     pending: list[bytes] = []
     after = None
     for kind, body, after in _frames(path):  # noqa: B007

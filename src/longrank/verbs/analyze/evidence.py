@@ -63,8 +63,9 @@ def positions(
     ranking = None if run is None else read_run(run, notes)
     groups |= {f"first {k}": places.top(best, k, ranking) for k in top}
     if ranking is not None:
+        query_ids = {winner.query_id for winner in best}
         for k in top:
-            n_ranked = sum(len(ranking[query_id][:k]) for query_id in {winner.query_id for winner in best})
+            n_ranked = sum(len(ranking[query_id][:k]) for query_id in query_ids)
             lacking = n_ranked - len(groups[f"first {k}"])
             notes.add(f"documents of the run's first {k} without evidence, left out", count=lacking)
     results = {name: places.positions(group) for name, group in groups.items()}
