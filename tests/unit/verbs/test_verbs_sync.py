@@ -164,7 +164,6 @@ def test_a_missing_source_is_refused_and_deletes_nothing(folder: Path, tmp_path:
     assert len(Index(tmp_path / "index")) == 2
 
 
-@pytest.mark.timeout(60)
 def test_a_watch_that_fails_ends_with_its_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def watch(*places: Path, **options: object) -> Iterator[set[tuple[object, str]]]:
         yield {(1, "a.txt")}
@@ -175,7 +174,6 @@ def test_a_watch_that_fails_ends_with_its_error(folder: Path, monkeypatch: pytes
         list(watched([folder]))
 
 
-@pytest.mark.timeout(60)
 def test_watching_yields_at_once_and_after_each_change(folder: Path) -> None:
     pytest.importorskip("watchfiles")
     moments = watched([folder])
@@ -186,7 +184,6 @@ def test_watching_yields_at_once_and_after_each_change(folder: Path) -> None:
     next(moments)
 
 
-@pytest.mark.timeout(60)
 def test_a_watched_file_is_followed_when_it_is_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("watchfiles")
     monkeypatch.setattr("longrank.verbs.sync._SCAN", 600.0)
