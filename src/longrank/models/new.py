@@ -48,6 +48,7 @@ def create_folder(
             needs, or whose layers cannot be removed; or `folder` holds a trained network or something else.
         MissingExtra: torch or transformers are not installed.
     """
+    lineage = lineage_of(model.path)  # before the weights, whose loading checks that no file has changed
     if (folder / FILE).is_file() and not describe(folder)["untrained"]:
         raise InputError("holds a trained network, which would be lost", path=folder, fix="choose a new folder")
     if layers is not None and (model.path / FILE).is_file() and describe(model.path)["network"] == name:
@@ -58,7 +59,7 @@ def create_folder(
         network, tokenizer = new_network(name, model, notes, options=options, preset=preset, seed=seed, layers=layers)
     with loading(model):
         from longrank.models.folders import save_network
-    save_network(folder, network, tokenizer, lineage=lineage_of(model.path))
+    save_network(folder, network, tokenizer, lineage=lineage)
 
 
 def new_network(

@@ -19,7 +19,7 @@ from longrank.networks.checks import read_json, tensor_shapes
 from longrank.networks.folder_files import check_links, check_patterns
 from longrank.networks.hub import find_on_hub
 from longrank.small_files import CONFIG, MIB, check_size, read_small
-from longrank.storage import MANIFEST, damaged, digest_of, sealed_files, sha256_of, stamp_of
+from longrank.storage import MANIFEST, damaged, digest_of, missing, sealed_files, sha256_of, stamp_of
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the weights of sentence-transformers/all-MiniLM-L6-v2."""
@@ -154,11 +154,23 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
     read = [path for place in sorted({folder, *places}) for path in place.iterdir() if _is_read(path, folder)]
     states = {path: stamp_of(path) for path in read}
     files = {path.relative_to(folder).as_posix(): known.get(path) or sha256_of(path) for path in read}
-    for changed, entry in sealed_files(folder, "model").items():
-        if files.get(changed, entry["sha256"]) != entry["sha256"]:
-            raise damaged(folder / changed)
+    _check_sealed(folder, files)
     fingerprint = f"{prefix}sha256:{digest_of(files)[:16]}"
     return Model(name, folder, places[0], fingerprint, states)
+
+
+def _check_sealed(folder: Path, files: Mapping[str, str]) -> None:
+    """Compare the digests of a model's files with the folder's manifest, if there is one.
+
+    Raises:
+        IntegrityError: names the first file that is damaged, or missing though scores may depend on it.
+    """
+    for name, entry in sealed_files(folder, "model").items():
+        path = folder / name
+        if not path.exists() and path.suffix in SUFFIXES:
+            raise missing(path)
+        if files.get(name, entry["sha256"]) != entry["sha256"]:
+            raise damaged(path)
 
 
 def check_unchanged(model: Model) -> None:

@@ -26,6 +26,7 @@ from longrank.storage.manifests import MANIFEST as MANIFEST
 from longrank.storage.manifests import check_present as check_present
 from longrank.storage.manifests import damaged as damaged
 from longrank.storage.manifests import digest_of as digest_of
+from longrank.storage.manifests import missing as missing
 from longrank.storage.manifests import open_manifest as open_manifest
 from longrank.storage.manifests import read_manifest as read_manifest
 from longrank.storage.manifests import seal as seal

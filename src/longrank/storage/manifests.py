@@ -99,10 +99,17 @@ def check_present(folder: Path, kind: str) -> None:
             raise damaged(folder / name)
 
 
+_CURE = f"restore it, or delete {MANIFEST} beside it if you changed it on purpose"
+
+
 def damaged(path: Path) -> IntegrityError:
     """Return the error for a file whose checksum differs."""
-    cure = f"restore it, or delete {MANIFEST} beside it if you changed it on purpose"
-    return IntegrityError(f"{path}: checksum differs; the file is damaged ({cure})")
+    return IntegrityError(f"{path}: checksum differs; the file is damaged ({_CURE})")
+
+
+def missing(path: Path) -> IntegrityError:
+    """Return the error for a file that a manifest names and that is not there."""
+    return IntegrityError(f"{path}: missing ({_CURE})")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

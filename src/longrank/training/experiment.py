@@ -10,28 +10,38 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from longrank.errors import InputError
 from longrank.evaluation.measures import check_grades
 from longrank.evaluation.names import parse_measure
+from longrank.formats.evidence import LINEAGE
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
 from longrank.models.description import lineage_of
 from longrank.models.network_reader import Kept
 from longrank.networks.model_files import find_model
-from longrank.storage import digest_of, sha256_of
+from longrank.storage import digest_of, read_header, sha256_of, stamp_of
 from longrank.training.judgments import Sampled, judgments_to_learn
 from longrank.training.learned_queries import LEARNED, check_unseen, packed
-from longrank.training.ranking_data import Data, Material, Taught, make_material, taught_scores, teacher_lineage
+from longrank.training.ranking_data import Data, Material, Taught, make_material, taught_scores
 from longrank.training.ranking_task import RankingTask
 from longrank.training.settings import DocumentTraining
 from longrank.types import Notes, Qrels, Query, Run
 
 _NO_VALIDATION = "leave validation out: --set loop.validate_every= (and loop.patience=)"
+
+
+class _TeacherEvidence(NamedTuple):
+    """Scores of a teacher, remarks on them, the trainings of the teacher, and the SHA-256 of its evidence file."""
+
+    scores: Taught
+    notes: Notes
+    lineage: Sequence[Mapping[str, str]]
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -129,7 +139,11 @@ class Experiment:
         place = find_model(self.settings.network.model).path
         check_unseen(lineage_of(place), tested, self.queries, judged, noun="initial network", place=place)
         if self.settings.teacher is not None:
-            lineage, place = teacher_lineage(self.settings.teacher)
+            if self.settings.teacher.evidence is not None:
+                lineage, place = self._taught.lineage, Path(self.settings.teacher.evidence)
+            else:
+                place = find_model(str(self.settings.teacher.model)).path
+                lineage = lineage_of(place)
             check_unseen(lineage, tested, self.queries, judged, noun="teacher", place=place)
 
     def _data(self, name: str) -> Data:
@@ -143,20 +157,29 @@ class Experiment:
         return self.index.doc_ids(np.arange(len(self.index))) if self.settings.samples.negatives == "random" else None
 
     def _read_teacher(self, notes: Notes) -> Taught:
-        taught, remarks = self._taught
-        notes.merge(remarks)
-        return taught
+        notes.merge(self._taught.notes)
+        return self._taught.scores
 
     @cached_property
-    def _taught(self) -> tuple[Taught, Notes]:
-        """The teacher's scores for the training queries of all folds, and remarks on them."""
+    def _taught(self) -> _TeacherEvidence:
+        """The evidence of the teacher, for the training queries of all folds.
+
+        Raises:
+            InputError: as `taught_scores`, or the file changed while it was read.
+        """
         query_ids, notes = {query_id for fold in self.learned.folds.values() for query_id in fold.train}, Notes()
-        return taught_scores(self.settings, self.index, self.queries, query_ids, notes), notes
+        path = Path((self.settings.teacher and self.settings.teacher.evidence) or "")
+        stamp = stamp_of(path)
+        scores = taught_scores(self.settings, self.index, self.queries, query_ids, notes)
+        taught = _TeacherEvidence(scores, notes, read_header(path).get(LINEAGE, []), sha256_of(path))
+        if stamp_of(path) != stamp:
+            raise InputError("the teacher's evidence changed while it was read", path=path, fix="run the command again")
+        return taught
 
     def identity(self, name: str, task: RankingTask) -> dict[str, Any]:
         """Return everything that the weights depend on, apart from the loop's settings."""
-        lineage, teacher = list(task.lineage), self.settings.teacher
-        taught_by = [] if teacher is None else teacher_lineage(teacher)[0]
+        lineage = list(task.lineage)
+        taught_by, teacher = self._teacher_identity(task)
         lineage += [training for training in taught_by if training not in lineage]
         learned = packed(self.queries[query_id] for query_id in self._learned_ids(name))
         return {
@@ -167,7 +190,7 @@ class Experiment:
             "model": task.fingerprint,
             **self._digests,
             "fold": digest_of(self.folds[name]._asdict()),
-            "teacher": self._teacher_identity(task),
+            "teacher": teacher,
         }
 
     def _learned_ids(self, name: str) -> Sequence[str]:
@@ -175,11 +198,11 @@ class Experiment:
         fold = self.learned.folds[name]
         return fold.train if self.settings.loop.validate_every is None else (*fold.train, *fold.dev)
 
-    def _teacher_identity(self, task: RankingTask) -> str | None:
-        evidence = self.settings.teacher and self.settings.teacher.evidence
-        if evidence:
-            return sha256_of(Path(evidence))
-        return None if task.teacher is None else task.teacher.fingerprint
+    def _teacher_identity(self, task: RankingTask) -> tuple[Sequence[Mapping[str, str]], str | None]:
+        """Return the trainings that the teacher knows judgments from, and the digest of its files."""
+        if task.teacher is not None:
+            return task.teacher.lineage, task.teacher.fingerprint
+        return ([], None) if self.settings.teacher is None else (self._taught.lineage, self._taught.digest)
 
     @cached_property
     def _digests(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from longrank.models.network import DocumentNetwork
 from longrank.models.network_reader import NetworkReader, query_limit
 from longrank.models.new import new_network
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
-from longrank.networks.loading import choose_max_tokens, position_limit
+from longrank.networks.loading import choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model, find_model
 from longrank.protocols import Segmenter
 from longrank.text.segment import make_segmenter
@@ -47,6 +47,7 @@ def open_initial(settings: DocumentTraining, notes: Notes) -> Initial:
         MissingExtra: torch or transformers are not installed.
     """
     model = find_model(settings.network.model)
+    lineage = lineage_of(model.path)  # before the weights, whose loading checks that no file has changed
     network, tokenizer = _network(settings, model, notes)
     network.to(Ranks().device)  # before the reader asks for the device
     check_outputs(settings, 2 if network.unit == "logprob" else 1)
@@ -54,7 +55,7 @@ def open_initial(settings: DocumentTraining, notes: Notes) -> Initial:
     read = settings.read
     segmenter = make_segmenter(read.passages, read.options, reader.offset_tokenizer, title=read.title)
     _check_passages(network, segmenter)
-    return Initial(reader, tokenizer, segmenter, model.fingerprint, lineage_of(model.path))
+    return Initial(reader, tokenizer, segmenter, model.fingerprint, lineage)
 
 
 def _reader(settings: DocumentTraining, model: Model, network: Any, tokenizer: Any) -> NetworkReader:
@@ -85,7 +86,8 @@ def _network(settings: DocumentTraining, model: Model, notes: Notes) -> tuple[An
     options = settings.network
     if (model.path / FILE).is_file():
         _check_same(options, describe(model.path), model.path)
-        network, tokenizer, _ = load_network(model.path)
+        with loading(model):
+            network, tokenizer, _ = load_network(model.path)
     else:
         network, tokenizer = new_network(
             options.name, model, notes, options=options.options, preset=options.preset, seed=settings.loop.seed

@@ -9,12 +9,9 @@ from typing import NamedTuple, TypeAlias
 
 from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.errors import InputError
-from longrank.formats.evidence import LINEAGE, read_evidence
+from longrank.formats.evidence import read_evidence
 from longrank.index import Index
 from longrank.index.languages import digest_of_queries
-from longrank.models.description import lineage_of
-from longrank.networks.model_files import find_model
-from longrank.storage import read_header
 from longrank.training.candidates import CandidateOptions, Candidates, Sources
 from longrank.training.loss_terms import check_reads, loss_fault, loss_kind
 from longrank.training.samples import Samples, make_samples
@@ -188,19 +185,6 @@ def taught_scores(
     if header.get("queries") != digest_of_queries(read.values(), index.options):
         notes.say("the teacher has read other queries, or more than these: they are matched by their ids")
     return scores
-
-
-def teacher_lineage(teacher: TeacherSettings) -> tuple[list[dict[str, str]], Path]:
-    """Return the trainings that a teacher knows judgments from, and the file or the folder that says so.
-
-    Raises:
-        InputError, IntegrityError: it cannot be read.
-    """
-    if teacher.evidence is not None:
-        place = Path(teacher.evidence)
-        return read_header(place).get(LINEAGE, []), place
-    place = find_model(str(teacher.model)).path
-    return lineage_of(place), place
 
 
 def check_outputs(settings: DocumentTraining, n_outputs: int) -> None:

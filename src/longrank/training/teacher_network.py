@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from longrank.errors import InputError
-from longrank.models.description import FILE, describe
+from longrank.models.description import FILE, describe, lineage_of
 from longrank.models.folders import load_network
 from longrank.models.network import padded
 from longrank.models.network_reader import NetworkReader, query_limit
@@ -36,6 +36,7 @@ class TeacherNetwork:
 
     Attributes:
         fingerprint: identity of the teacher's files.
+        lineage: trainings of the teacher.
 
     Raises:
         InputError: no trained document network, or it has another number of outputs than the student where a loss
@@ -49,6 +50,7 @@ class TeacherNetwork:
             if describe(model.path)["untrained"]:
                 raise InputError("the teacher has never been trained", path=model.path / FILE, fix="train it first")
             network, tokenizer, _ = load_network(model.path)
+            self.lineage = lineage_of(model.path)
         if network.unit != student.unit:
             raise InputError(
                 f"the teacher's output is a {network.unit}, the student's a {student.unit}",

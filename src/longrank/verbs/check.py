@@ -9,11 +9,12 @@ from longrank.index import Index, verify_index
 from longrank.index.folder import DATA, SOURCES
 from longrank.index.sources import read_sources
 from longrank.reproduction.phases import PHASES, check_outputs
-from longrank.storage import MANIFEST, verify
+from longrank.storage import MANIFEST, read_header, verify
 from longrank.storage.remote import address_of, check_objects, local
 from longrank.verbs.unfinished import check_finished, read_to_end
 
 _JOURNALS = (".evidence", ".journal")
+_WHAT = "check a folder that longrank wrote, or an evidence file"
 
 
 def check(folder: Index | str | Path) -> int:
@@ -46,6 +47,8 @@ def check(folder: Index | str | Path) -> int:
             read_sources(path)
         return verify_index(path)
     if path.is_file():
+        if "format" not in read_header(path):
+            raise InputError("has no checksums: no evidence file and no journal", path=path, fix=_WHAT)
         read_to_end(path)
         return 1
     if not path.is_dir():

@@ -397,6 +397,72 @@ def test_another_teacher_under_the_same_name_is_not_resumed_with(folder: Path, t
             validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
 
 
+def test_evidence_of_a_teacher_that_is_replaced_after_its_scores_were_read_changes_no_record(
+    folder: Path, tmp_path: Path
+) -> None:
+    from training_collections import write_teacher
+
+    ranked, index = list(experiment(folder).run.rows()), Index.open(folder / "index")
+    sections = {"loss": [{"name": "margin-mse"}], "teacher": {"evidence": str(tmp_path / "e")}}
+
+    def taught(score: float) -> None:
+        new = write_teacher(tmp_path / "new", {(row.query_id, row.doc_id): score for row in ranked}, index)
+        new.replace(tmp_path / "e")
+
+    taught(1.0)
+    begun = experiment(folder, sections=sections)
+    begun.check(["s1"])
+    taught(2.0)
+    validated(begun, tmp_path / "t", only=["s1"])
+    with pytest.raises(InputError, match=r"was begun with other run.teacher"):
+        validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
+    taught(1.0)
+    validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
+
+
+def test_evidence_of_a_teacher_that_changes_while_it_is_read_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longrank.training import experiment as module
+    from training_collections import write_teacher
+
+    scores = {(row.query_id, row.doc_id): 1.0 for row in experiment(folder).run.rows()}
+    write_teacher(tmp_path / "e", scores, Index.open(folder / "index"))
+    real = module.taught_scores
+
+    def meanwhile(*given: Any) -> Any:
+        read = real(*given)
+        (tmp_path / "new").write_bytes((tmp_path / "e").read_bytes())
+        (tmp_path / "new").replace(tmp_path / "e")
+        return read
+
+    monkeypatch.setattr(module, "taught_scores", meanwhile)
+    sections = {"loss": [{"name": "margin-mse"}], "teacher": {"evidence": str(tmp_path / "e")}}
+    with pytest.raises(InputError, match=r"e: the teacher's evidence changed while it was read"):
+        validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
+
+
+def test_an_initial_network_that_is_replaced_while_it_is_loaded_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longrank.training import initial_network as module
+    from tiny_models import save_document_network
+
+    network = save_document_network(tmp_path / "n", "parade-max")
+    real = module.load_network
+
+    def meanwhile(place: Path) -> Any:
+        weights = place / "model.safetensors"
+        (tmp_path / "new").write_bytes(weights.read_bytes())
+        (tmp_path / "new").replace(weights)
+        return real(place)
+
+    monkeypatch.setattr(module, "load_network", meanwhile)
+    sections = {"network": {"name": "parade-max", "model": str(network)}}
+    with pytest.raises(InputError, match=r"model\.safetensors: changed while the model was loaded"):
+        validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
+
+
 def test_a_flipped_bit_in_a_finished_training_is_noticed(folder: Path, tmp_path: Path) -> None:
     import longrank
 

@@ -166,6 +166,13 @@ def test_a_folder_without_checksums_is_refused(tmp_path: Path) -> None:
         longrank.check(tmp_path)
 
 
+@pytest.mark.parametrize("text", ['{"id": "d1", "queries": ["a b"]}\n', "1 Q0 d1 1 2.0 t\n"])
+def test_a_file_without_checksums_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.jsonl").write_text(text)
+    with pytest.raises(InputError, match=r"a\.jsonl: (has no checksums|does not begin with a JSON header line)"):
+        longrank.check(tmp_path / "a.jsonl")
+
+
 @pytest.mark.neural
 def test_a_flipped_bit_in_a_model_is_found_when_it_is_loaded(tmp_path: Path, spare: Path) -> None:
     from longrank.networks.model_files import find_model
@@ -180,6 +187,10 @@ def test_a_flipped_bit_in_a_model_is_found_when_it_is_loaded(tmp_path: Path, spa
         with pytest.raises(IntegrityError, match=f"{name}: checksum differs; the file is damaged"):
             find_model(str(folder))
         shutil.copy2(spare / name, folder / name)
+    shutil.move(folder / "tokenizer_config.json", spare / "tokenizer_config.json")
+    with pytest.raises(IntegrityError, match=r"tokenizer_config\.json: missing \(restore it, or delete manifest"):
+        find_model(str(folder))
+    shutil.move(spare / "tokenizer_config.json", folder / "tokenizer_config.json")
     (folder / MANIFEST).unlink()
     assert find_model(str(folder)).fingerprint == known  # as of models of earlier versions
 
