@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from longrank.aggregation.run import aggregate_run as aggregate_run
     from longrank.collections import read_qrels as read_qrels
     from longrank.collections import read_queries as read_queries
@@ -85,6 +86,8 @@ __all__ = sorted(_PUBLIC)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("longrank")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'longrank' has no attribute {name!r}")
     return getattr(import_module(_PUBLIC[name]), name)

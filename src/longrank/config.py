@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
 from longrank.errors import InputError
-from longrank.registries import suggestion
+from longrank.registries import plain_value, suggestion
 from longrank.small_files import SETTINGS, read_small
 
 if TYPE_CHECKING:
@@ -88,10 +88,18 @@ Assignments: TypeAlias = str | Iterable[str] | Mapping[str, Any]
 
 
 def listed(assignments: Assignments) -> list[str]:
-    """Return assignments as a list for `override`."""
+    """Return assignments as a list for `override`.
+
+    Raises:
+        InputError: neither a text, nor texts, nor a mapping.
+    """
     if isinstance(assignments, Mapping):
         return [f"{key}={toml_value(value)}" for key, value in assignments.items()]
-    return [assignments] if isinstance(assignments, str) else list(assignments)
+    if isinstance(assignments, str):
+        return [assignments]
+    if not isinstance(assignments, Iterable):
+        raise InputError("settings are texts like 'final.depth=50', or a mapping of keys to values", got=assignments)
+    return list(assignments)
 
 
 def toml_value(value: Any) -> str:
@@ -101,7 +109,7 @@ def toml_value(value: Any) -> str:
     if isinstance(value, Mapping):
         inline = ", ".join(f"{key} = {toml_value(entry)}" for key, entry in value.items())
         return f"{{{inline}}}" if inline else ""
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(plain_value(value), ensure_ascii=False, default=str)
 
 
 def override(data: Mapping[str, Any], assignments: Assignments) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import pytest
 
 from longrank.cli import reproduce as command
 from longrank.cli.main import main
+from longrank.index import Index
 from longrank.reproduction.recipe_files import recipe_names
 from longrank.storage import lock
 from reproductions import MATPLOTLIB, RECIPE, T_TEST, done, finished, workplace
@@ -351,6 +352,28 @@ def test_another_model_in_a_folder_of_the_same_name_is_another_reproduction(
     Path("model/part.d/weights").write_text("2")
     assert reproduce("table.toml", "--model", "encoder=model") == 2
     assert "was begun with other models.encoder" in capsys.readouterr().err
+
+
+def test_documents_that_change_before_an_index_is_built_are_refused(
+    workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Indexes of a table would be of different documents."""
+    documents = next(Path("tiny").glob("docs.jsonl*"))
+    kept, run = documents.read_bytes(), command._run
+
+    def changing(arguments: Sequence[str], *more: Any) -> None:
+        if arguments[0] == "index":
+            documents.write_bytes(kept + b'{"doc_id": "more", "text": "more"}\n')
+        run(arguments, *more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(command, "_run", changing)
+        assert reproduce("table.toml") == 2
+    assert "out: the documents have changed since the reproduction began; put the documents" in capsys.readouterr().err
+    documents.write_bytes(kept)
+    assert reproduce("table.toml") == 0
+    texts = [document.text for document in Index.open(Path("out/index"))]
+    assert texts == [json.loads(line)["text"] for line in kept.splitlines()]
 
 
 def test_a_model_that_changes_between_two_phases_is_refused(

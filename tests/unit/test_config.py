@@ -1,14 +1,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from longrank.config import load_settings, override, read_toml, validated
 from longrank.errors import InputError
 from longrank.registries import lookup, suggestion
+
+
+@pytest.mark.parametrize("given", [3, None, object()])
+def test_settings_that_are_no_texts_are_refused(given: Any) -> None:
+    with pytest.raises(InputError, match=r"settings are texts like 'final\.depth=50', or a mapping of keys to values"):
+        override({}, given)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    given = {"a": np.int64(3), "b": np.float32(0.5), "c": np.array([1, 2]), "d": np.bool_(True)}
+    assert override({}, given) == {"a": 3, "b": 0.5, "c": [1, 2], "d": True}
 
 
 class Windows(BaseModel):

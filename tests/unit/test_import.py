@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -28,6 +29,7 @@ def test_the_public_names_exist_and_are_listed() -> None:
     for name in longrank.__all__:
         assert getattr(longrank, name).__name__ == {"index_files": "build"}.get(name, name)
     assert dir(longrank) == longrank.__all__
+    assert longrank.__version__ == version("longrank")
 
 
 def test_an_unknown_public_name_is_an_attribute_error() -> None:

@@ -65,6 +65,23 @@ def test_a_folder_with_other_files_is_kept(tmp_path: Path) -> None:
     assert contents(tmp_path / "f") == {"a": "old", "mine": "precious"}
 
 
+@pytest.mark.parametrize("before", [False, True])
+def test_files_that_come_while_a_new_folder_is_written_are_kept(tmp_path: Path, before: bool) -> None:
+    if before:
+        (tmp_path / "f").mkdir()
+    with (
+        pytest.raises(InputError, match=r"holds other files, which would be deleted \(got 'a'\)"),
+        atomic_folder(tmp_path / "f", replace=False) as work,
+    ):
+        (work / "a").write_text("new")
+        write(tmp_path / "f", a="mine")
+    assert contents(tmp_path / "f") == {"a": "mine"}
+    (tmp_path / "f" / "a").unlink()
+    with atomic_folder(tmp_path / "f", replace=False) as work:
+        (work / "a").write_text("new")
+    assert contents(tmp_path / "f") == {"a": "new"}
+
+
 def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
     write(tmp_path / "real", a="old")
     (tmp_path / "link").symlink_to(tmp_path / "real")

@@ -66,7 +66,7 @@ def write_network(source: Source, checkpoint: Checkpoint, folder: Path) -> Writt
     state |= _attention(aggregator) if name == "parade-attn" else _transformer(aggregator, state, source)
     _fill(network, state, source)
     written = Written(name, len(checkpoint.tensors), len(checkpoint.tensors))
-    with atomic_folder(folder) as new:
+    with atomic_folder(folder, replace=False) as new:
         save_network(new, network, read_tokenizer(source, config), record={"converted": source.name})
         (new / CARD).write_text(model_card(source, written, checkpoint.names), encoding="utf-8")
         with naming(source):

@@ -73,7 +73,7 @@ def quantize_model(
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise InputError("exists already", path=output, fix="choose another folder")
     check_outside(output)
-    with atomic_folder(output) as work:
+    with atomic_folder(output, replace=False) as work:
         _quantize_model(model, scorer, index, queries, work, pairs=pairs, seed=seed, passages=passages, notes=notes)
 
 

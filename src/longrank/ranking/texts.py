@@ -34,6 +34,7 @@ from longrank.ranking.prepared_texts import (
     PreparedTexts,
     TextLimits,
     listed_texts,
+    note_letters,
     prepared_texts,
     tokenizer_of,
     units_of,
@@ -210,6 +211,7 @@ class Reranker:
         """
         notes = Notes()
         notes.add("queries cut at the scorer's limit", count=int(self.scorer.cuts_query(prepared.query.text)))
+        note_letters(prepared, notes)
         if self._shares:
             self._keep(notes)
         return notes

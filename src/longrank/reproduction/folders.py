@@ -18,6 +18,7 @@ from longrank.storage import atomic_write, digest_of, sha256_of
 from longrank.storage.workplace import check_own, read_json, refuse_changed, working_in, write_json
 
 IDENTITY = "reproduction.json"
+_STATE = "state of the documents"
 _END = 1 << 20  # bytes; the last eight of a .gz file hold the checksum of all
 _WHOLE = 64 << 20  # bytes of a file that is read whole; of a larger one, the time of the last change counts
 
@@ -40,9 +41,20 @@ def reproducing(folder: Path, collection: Collection) -> Iterator[None]:
         documents = [*collection.sources, *collection.index_options]
         claim(
             folder,
-            {"collection": collection.name, "documents": documents, "state of the documents": _state(collection)},
+            {"collection": collection.name, "documents": documents, _STATE: _state(collection)},
         )
         yield
+
+
+def check_documents(folder: Path, collection: Collection) -> None:
+    """Refuse an index whose documents changed since the reproduction began: the indexes of a folder would differ.
+
+    Raises:
+        InputError: a file was changed, added or deleted.
+    """
+    if _state(collection) != identity_of(folder).get(_STATE):
+        fix = "put the documents back, and run the command again; or begin again in a new folder"
+        raise InputError("the documents have changed since the reproduction began", path=folder, fix=fix)
 
 
 def _state(collection: Collection) -> str:

@@ -1,8 +1,8 @@
 """Phases: the commands of a reproduction, each run once.
 
 ``phases.json`` lists finished commands: output -> command, seconds, checksums of the outputs of other commands that it
-read and, of a file, its own. A command that is not finished, or read other outputs, runs again, and resumes if the
-command itself can. Several processes may run recipes of one folder.
+read and, of a file and the evidence beside it, its own. A command that is not finished, or read other outputs, runs
+again, and resumes if the command itself can. Several processes may run recipes of one folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -99,8 +99,13 @@ class Phases:
         self.commands: list[list[str]] = []
         self._made: dict[str, tuple[str, str]] = {}  # output -> its place in commands, and its state
 
-    def do(self, command: Sequence[str], output: Path) -> None:
+    def do(self, command: Sequence[str], output: Path, check: Callable[[], None] | None = None) -> None:
         """Run a command unless it was finished before and its output still exists.
+
+        Args:
+            command: arguments of a ``longrank`` command line.
+            output: the file or the folder that the command writes.
+            check: called when the command has run: raises if its output must not be used.
 
         Raises:
             LongRankError: as the command; or the command did not write `output`.
@@ -113,17 +118,21 @@ class Phases:
             return
         read = self._read_by(command)
         if not self._is_done(name, command, output, read):
-            self._make(name, command, output, read)
+            self._make(name, command, output, read, check)
         self._made[name] = _place(command, output), self._finished[name].get("sha256") or _state(output)
 
-    def _make(self, name: str, command: list[str], output: Path, read: dict[str, str]) -> None:
+    def _make(
+        self, name: str, command: list[str], output: Path, read: dict[str, str], check: Callable[[], None] | None
+    ) -> None:
         began = time.monotonic()
         self._forget(name)
         self._run(command, self._number())
         if not output.exists():
             raise LongRankError(f"{output} was not written by: longrank {shlex.join(command)}")
+        if check is not None:
+            check()
         seconds = round(time.monotonic() - began, 1)
-        self._record(name, {"command": command, "seconds": seconds, "read": read, **_checksum(output)})
+        self._record(name, {"command": command, "seconds": seconds, "read": read, **_checksums(output)})
 
     def _read_by(self, command: list[str]) -> dict[str, str]:
         """Return the states of the outputs of earlier commands that a command names."""
@@ -133,13 +142,14 @@ class Phases:
         """Say whether a command was finished before, on the same outputs of other commands.
 
         Raises:
-            IntegrityError: its output is a file that was changed since.
+            IntegrityError: its output is a file that was changed since, or has evidence that was.
         """
         done = self._finished.get(name, {})
         if done.get("command") != command or not output.exists() or done.get("read", read) != read:
             return False
-        if done.get("sha256") is not None and done["sha256"] != _checksum(output).get("sha256"):
-            raise IntegrityError(f"{output}: checksum differs; delete the file to run its command again")
+        if not all(path.exists() for path, _ in _checked(output, done)):
+            return False
+        _check(output, done)
         return True
 
     def left(self, commands: Iterable[Sequence[str]]) -> bool:
@@ -180,9 +190,34 @@ def _state(output: Path) -> str:
     return sha256_of(path) if path.is_file() else ""
 
 
-def _checksum(output: Path) -> dict[str, str]:
-    """Return the checksum of an output that is a file; folders have checksums of their own."""
-    return {"sha256": sha256_of(output)} if output.is_file() else {}
+def _checksums(output: Path) -> dict[str, str]:
+    """Return the checksums of an output that is a file, and of its evidence; folders have checksums of their own."""
+    return {key: sha256_of(path) for key, path in _files(output).items() if path.is_file()}
+
+
+def _files(output: Path) -> dict[str, Path]:
+    """Return the keys of an entry of the list, and the files whose checksums they are."""
+    return {"sha256": output, "evidence": output.with_name(f"{output.name}.evidence")}
+
+
+def _checked(output: Path, phase: Mapping[str, Any]) -> list[tuple[Path, str]]:
+    """Return the files of an output, and their checksums when the command had run."""
+    return [(path, phase[key]) for key, path in _files(output).items() if key in phase]
+
+
+def _check(output: Path, phase: Mapping[str, Any]) -> int:
+    """Compare the files of an output with their checksums; return their number.
+
+    Raises:
+        IntegrityError: a file was damaged or deleted; names the first.
+    """
+    files = _checked(output, phase)
+    for path, checksum in files:
+        if not path.is_file():
+            raise IntegrityError(f"{path}: missing")
+        if sha256_of(path) != checksum:
+            raise IntegrityError(f"{path}: checksum differs; delete the file to run its command again")
+    return len(files)
 
 
 def check_outputs(folder: Path) -> int:
@@ -191,13 +226,7 @@ def check_outputs(folder: Path) -> int:
     Raises:
         IntegrityError: an output was damaged or deleted; names the first.
     """
-    known = {name: phase["sha256"] for name, phase in _read(folder / PHASES).items() if "sha256" in phase}
-    for name, checksum in known.items():
-        if not (folder / name).is_file():
-            raise IntegrityError(f"{folder / name}: missing")
-        if sha256_of(folder / name) != checksum:
-            raise IntegrityError(f"{folder / name}: checksum differs; delete the file to run its command again")
-    return len(known)
+    return sum(_check(folder / name, phase) for name, phase in _read(folder / PHASES).items())
 
 
 def _read(path: Path) -> dict[str, Any]:

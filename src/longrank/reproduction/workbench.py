@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +17,7 @@ from longrank.evaluation.tuning.grids import parse_axes
 from longrank.registries import suggestion
 from longrank.reproduction.assignments import Overrides, assignments, flat
 from longrank.reproduction.extra_files import ExtraFiles
-from longrank.reproduction.folders import is_description
+from longrank.reproduction.folders import check_documents, is_description
 from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES, TESTED
 from longrank.reproduction.phases import Phases
 from longrank.reproduction.recipe import Recipe
@@ -104,7 +105,13 @@ class Workbench:
     def index(self) -> Path:
         """The collection's index, which all recipes of a folder share."""
         self.reads_documents = True
-        return self.do("index", *self.sources, *self._collection.index_options, "-o", self._index, output=self._index)
+        return self._indexed(self._index)
+
+    def _indexed(self, output: Path, *options: object) -> Path:
+        command = ["index", *self.sources, *self._collection.index_options, "-o", output, *options]
+        unchanged = partial(check_documents, self._index.parent, self._collection)
+        self._phases.do([str(part) for part in command], output, unchanged)
+        return output
 
     def model(self, role: str) -> str:
         """Return the model of a role: the user's, else the published model.
@@ -127,8 +134,7 @@ class Workbench:
 
     def indexed(self, name: str, *options: object) -> Path:
         """Return another index of the collection; `options` are those of ``index``."""
-        output = self.folder / name
-        return self.do("index", *self.sources, *self._collection.index_options, "-o", output, *options, output=output)
+        return self._indexed(self.folder / name, *options)
 
     def retrieve(
         self,

@@ -13,7 +13,7 @@ import numpy as np
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.found import Partial, RankedText
 from longrank.ranking.highlights import sentence_scorer
-from longrank.ranking.prepared_texts import PreparedTexts, TextLimits
+from longrank.ranking.prepared_texts import PreparedTexts, TextLimits, note_letters
 from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import Reranker
 from longrank.service.admission import Admission
@@ -27,7 +27,7 @@ from longrank.service.served import Served
 from longrank.service.settings import ServiceSettings
 from longrank.service.source_files import SourceFiles
 from longrank.service.units import tokens_of, weight_of
-from longrank.types import Document, Evidence
+from longrank.types import Document, Evidence, Notes
 
 EVIDENCE_PASSAGES = 3
 """Passages in the evidence of a document, if a request gives no number."""
@@ -280,4 +280,6 @@ def _cuts(texts: PreparedTexts, evidence: Sequence[Evidence], *, partial: bool) 
     selected = sum(item.n_passages > len(item.passage_index) and not cut for item, cut in pairs)
     if selected and not partial:
         warnings.append(f"the pipeline did not score all passages of {selected} documents")
-    return warnings
+    decomposed = Notes()
+    note_letters(texts, decomposed)
+    return warnings + decomposed.lines()

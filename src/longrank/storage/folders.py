@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from longrank.storage.temporaries import OLD, temporary_folder
 
 
 @contextmanager
-def atomic_folder(folder: Path) -> Iterator[Path]:
+def atomic_folder(folder: Path, *, replace: bool = True) -> Iterator[Path]:
     """Yield an empty folder that becomes `folder` when the block ends without an error.
 
     An existing folder is replaced if all its files have new versions: it exchanges its name with the new one, in one
@@ -26,6 +26,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 
     Args:
         folder: the path; the folder above must exist.
+        replace: false: refuse a folder that is not empty when the block ends.
 
     Raises:
         InputError: the folder above does not exist or cannot be written to, or `folder` holds other files.
@@ -41,8 +42,10 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             yield new
             sync_tree(new)
             if folder.exists():
-                _check_same_names(folder, new)
-            if not folder.exists() or not exchange(new, folder):
+                _check_names(folder, {path.name for path in new.iterdir()} if replace else set())
+            if not replace:
+                new.rename(folder)  # fails where files have come since
+            elif not folder.exists() or not exchange(new, folder):
                 _take_place(new, folder, work / OLD)
             sync_folder(parent)
     except LongRankError:
@@ -117,10 +120,10 @@ def _take_place(new: Path, folder: Path, old: Path) -> None:
         raise
 
 
-def _check_same_names(folder: Path, new: Path) -> None:
+def _check_names(folder: Path, names: Set[str]) -> None:
     if not folder.is_dir():
         raise InputError("is a file; a folder is needed", path=folder)
-    other = sorted({path.name for path in folder.iterdir()} - {path.name for path in new.iterdir()})
+    other = sorted({path.name for path in folder.iterdir()} - names)
     if other:
         raise InputError(
             "holds other files, which would be deleted", path=folder, got=other[0], fix="choose a new folder"

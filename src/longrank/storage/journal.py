@@ -22,7 +22,7 @@ from shlex import quote
 from typing import Any, BinaryIO
 
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.storage.files import atomic_write, sync, writing
+from longrank.storage.files import atomic_write, stamp_of, sync, writing
 from longrank.storage.workplace import refuse_changed
 
 _MAX_HEADER = 16 << 20  # bytes
@@ -273,11 +273,13 @@ def read_journal(path: Path, header: Mapping[str, Any] | None = None) -> Iterato
         header: its header as it was read before; None: any.
 
     Raises:
-        InputError: not a journal, or a journal with another header by now.
+        InputError: not a journal, or a journal with another header by now; at the end: the file changed meanwhile.
         IntegrityError: the file holds anything but whole committed records.
     """
+    changed = InputError("has changed since it was opened", path=path, fix="begin again")
+    stamp = stamp_of(path)
     if read_header(path) != header and header is not None:
-        raise InputError("has changed since it was opened", path=path, fix="begin again")
+        raise changed
     pending: list[bytes] = []
     after = None
     for kind, body, after in _frames(path):  # noqa: B007
@@ -288,5 +290,7 @@ def read_journal(path: Path, header: Mapping[str, Any] | None = None) -> Iterato
             pending = []
     with path.open("rb") as stream:
         end = after if after is not None else len(stream.readline())
+    if stamp_of(path) != stamp:  # the file was opened several times
+        raise changed
     if pending or end != path.stat().st_size:
         raise IntegrityError(f"{path}: unfinished or damaged after byte {end}; run the command that wrote it again")

@@ -180,7 +180,10 @@ class _Row:
 def _score(value: Any, doc_id: Any) -> float:
     if not isinstance(value, Real) or isinstance(value, bool):
         raise InputError(f"score of document {doc_id} is not a number", got=value)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise InputError(f"score of document {doc_id} is beyond the numbers of 64 bits", got=value) from error
 
 
 def _rankings(

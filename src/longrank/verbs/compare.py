@@ -18,7 +18,7 @@ from longrank.index.languages import digest_of_queries
 from longrank.networks.model_files import find_model
 from longrank.ranking.comparing import by_lists, by_pairs, windows
 from longrank.ranking.evidence_blocks import Block, check_queries, collect_evidence
-from longrank.registries import check_at_least, lookup
+from longrank.registries import check_at_least, lookup, plain_value
 from longrank.storage import digest_of
 from longrank.types import Evidence, Notes, Query, Run
 from longrank.verbs.naming import naming_files
@@ -88,6 +88,7 @@ def compare(
     Example:
         >>> compare("my.index", queries, run, "maxp.run.evidence", model="./duot5")  # doctest: +SKIP
     """
+    depth, window, step = map(plain_value, (depth, window, step))
     check_at_least("depth", depth, 1)
     list(windows(1, window, step))  # refused before a model is loaded
     notes = Notes() if notes is None else notes

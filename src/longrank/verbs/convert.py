@@ -123,7 +123,11 @@ def converted(model: str, notes: Notes) -> str:
     folder = cache_folder() / "models" / f"{found.name.partition('@')[0].replace('/', '--')}-{digest[:16]}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        notes.merge(convert(source, folder).notes)
+        try:
+            notes.merge(convert(source, folder).notes)
+        except InputError:
+            if not folder.is_dir():  # else another process has written the same conversion meanwhile
+                raise
     notes.say(f"'{model}' is read from its conversion, {folder}")
     return str(folder)
 

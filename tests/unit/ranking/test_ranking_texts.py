@@ -7,6 +7,7 @@ import math
 import pickle
 import re
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import Reranker
-from longrank.types import UNMATCHED, Document, Notes
+from longrank.types import DECOMPOSED, UNMATCHED, Document, Notes
 
 FILLER = "moon tide chain wheel light house bread stone river salt"
 LONG = f"{FILLER} 😀 the fox {FILLER} foxes: the Fox's FOX {FILLER}"
@@ -238,6 +239,20 @@ def test_relevance_by_hand() -> None:
     assert relevance_of(3.0, "bm25") == 0.75
     assert relevance_of(1.0, "cosine", bounded=False) == 0.75
     assert relevance_of(-1e4, "logit") == 0.0
+
+
+def test_decomposed_letters_are_noted() -> None:
+    reranker = Reranker("lexical")
+    query, text = "caf\u00e9 tea", "The caf\u00e9 has tea."
+    assert reranker.rank(query, [text]).notes.lines() == []
+    assert reranker.rank(normalize("NFD", query), [text]).notes.lines() == [f"queries {DECOMPOSED}: 1"]
+    found = reranker.rank(query, [text, normalize("NFD", text), Document("d", normalize("NFD", text), "tea")])
+    assert found.notes.lines() == [f"documents {DECOMPOSED}: 2"]
+
+
+def test_limits_of_another_kind_are_refused() -> None:
+    with pytest.raises(InputError, match="limits must be TextLimits"):
+        Reranker("lexical").rank("tea", ["tea"], limits=5)  # type: ignore[arg-type]
 
 
 def test_a_result_has_the_notes_of_its_own_query(monkeypatch: pytest.MonkeyPatch) -> None:

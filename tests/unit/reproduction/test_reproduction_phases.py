@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from longrank.errors import IntegrityError, LongRankError
-from longrank.reproduction.phases import Phases
+from longrank.errors import InputError, IntegrityError, LongRankError
+from longrank.reproduction.phases import Phases, check_outputs
 
 
 class Runner:
@@ -41,6 +41,43 @@ def test_a_command_runs_once_in_this_process_and_in_the_next(tmp_path: Path) -> 
     later = do(tmp_path, run, "makes")
     assert run.ran == ["makes"]
     assert phases.commands == later.commands == [["makes", str(tmp_path / "a")]]  # though it was not run: the script
+
+
+def test_an_output_that_a_check_refuses_is_made_again(tmp_path: Path) -> None:
+    run = Runner()
+
+    def refuse() -> None:
+        raise InputError("changed")
+
+    with pytest.raises(InputError, match="changed"):
+        Phases(tmp_path, run).do(["makes", str(tmp_path / "a")], tmp_path / "a", refuse)
+    Phases(tmp_path, run).do(["makes", str(tmp_path / "a")], tmp_path / "a", lambda: None)
+    assert run.ran == ["makes", "makes"]
+    Phases(tmp_path, run).do(["makes", str(tmp_path / "a")], tmp_path / "a", refuse)
+
+
+def test_evidence_beside_an_output_is_checked_and_made_again(tmp_path: Path) -> None:
+    evidence, ran = tmp_path / "a.evidence", []
+
+    def run(command: Sequence[str], number: str) -> None:
+        ran.append(command[0])
+        (tmp_path / "a").write_text("run")
+        evidence.write_text("scores")
+
+    def do_it() -> None:
+        Phases(tmp_path, run).do(["rerank", "-o", str(tmp_path / "a")], tmp_path / "a")
+
+    do_it()
+    assert check_outputs(tmp_path) == 2
+    evidence.write_text("others")
+    for read in (do_it, lambda: check_outputs(tmp_path)):
+        with pytest.raises(IntegrityError, match=r"a\.evidence: checksum differs; delete the file to run"):
+            read()
+    evidence.unlink()
+    with pytest.raises(IntegrityError, match=r"a\.evidence: missing"):
+        check_outputs(tmp_path)
+    do_it()
+    assert (check_outputs(tmp_path), ran) == (2, ["rerank", "rerank"])
 
 
 def test_it_runs_again_if_what_it_read_was_made_again_with_other_content(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_role_has_the_published_model_unless_another_is_given(tmp_path: Path) 
 def test_training_one_fold_makes_that_folds_run(tmp_path: Path) -> None:
     made: list[Path] = []
     at = bench(tmp_path)
-    at._phases.do = lambda command, output: made.append(output)  # type: ignore[method-assign]
+    at._phases.do = lambda command, output, check=None: made.append(output)  # type: ignore[method-assign]
     assert at.train("t", "parade", tmp_path / "run", None, "--fold", "s2") == tmp_path / "t"
     assert at.train("t", "parade", tmp_path / "run") == tmp_path / "t"
     index = tmp_path / "index"  # which is asked for each time, and built once
@@ -191,7 +191,7 @@ class Noted(Phases):
         super().__init__(folder, _refuse, dry=True)
         self.makes: dict[Path, set[tuple[str, ...]]] = {}
 
-    def do(self, command: Sequence[str], output: Path) -> None:
+    def do(self, command: Sequence[str], output: Path, check: object = None) -> None:
         super().do(command, output)
         self.makes.setdefault(output, set()).add(tuple(command))
 

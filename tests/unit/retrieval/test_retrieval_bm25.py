@@ -15,7 +15,7 @@ from longrank.errors import InputError
 from longrank.index import Index, IndexOptions, build_index
 from longrank.index.similarity import LENGTHS
 from longrank.retrieval import BM25, Searcher
-from longrank.types import Document, Notes, Query
+from longrank.types import DECOMPOSED, Document, Notes, Query
 
 THREE = [
     Document("d1", "", "apple banana apple"),
@@ -115,6 +115,13 @@ def test_a_query_without_terms_finds_nothing_and_is_counted(many: Index) -> None
     assert bm25.retrieve(Query("q1", "the of and"), 10) == []
     assert bm25.retrieve(Query("q2", ""), 10) == []
     assert notes["queries without terms after analysis"] == 2
+
+
+def test_decomposed_letters_of_a_query_are_counted(many: Index) -> None:
+    notes = Notes()
+    for query in ("caf\u00e9", "cafe\u0301", "same"):
+        BM25(many, notes=notes).retrieve(Query("q", query), 10)
+    assert notes[f"queries {DECOMPOSED}"] == 1
 
 
 def test_a_query_of_unknown_words_finds_nothing(many: Index) -> None:

@@ -27,6 +27,7 @@ from longrank.service.rerank import Service
 from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.text.select import make_selector
+from longrank.types import DECOMPOSED
 from served import DOCUMENTS, FILLER, FOX, Ask, Reply, answers, desk_of, opened
 
 
@@ -127,6 +128,8 @@ def test_jina_vllm_and_cohere_v1_read_theirs(desk: Service) -> None:
     assert reply["usage"]["total_tokens"] == reply["usage"]["prompt_tokens"] > 0
     reply = ask_once(desk, "POST", "/v1/rerank", value | {"model": "bm25"}).json
     assert reply["meta"]["warnings"] == ["model 'bm25' does not rerank texts: 'lexical' answers"]
+    reply = ask_once(desk, "POST", "/v1/rerank", {"query": "cafe\u0301", "documents": [FOX, "cafe\u0301"]}).json
+    assert reply["meta"]["warnings"] == [f"queries {DECOMPOSED}: 1", f"documents {DECOMPOSED}: 1"]
     value |= {"top_n": 0, "use_activation": False, "return_documents": False}
     all_of_them = ask_once(desk, "POST", "/rerank", value).json["results"]
     assert len(all_of_them) == 2

@@ -54,9 +54,9 @@ class Reranked:
             if isinstance(source, Run):
                 yield from (_of_score(row.query_id, row.doc_id, row.score) for row in source.rows())
             elif isinstance(source, _File):
-                if _File.at(source.path) != source:
-                    raise InputError("has changed since it was opened", path=source.path, fix="begin again")
+                source.check()
                 yield from open_evidence(source.path)[1]
+                source.check()
             else:
                 yield from source
 
@@ -70,6 +70,11 @@ class _File(NamedTuple):
     @classmethod
     def at(cls, path: Path) -> _File:
         return cls(path, stamp_of(path))
+
+    def check(self) -> None:
+        """Raise InputError if the file is in another state."""
+        if stamp_of(self.path) != self.state:
+            raise InputError("has changed since it was opened", path=self.path, fix="begin again")
 
 
 def open_reranked(

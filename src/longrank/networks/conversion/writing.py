@@ -115,7 +115,7 @@ def write_checkpoint(
         config.architectures = [type(_family(head).from_config(config)).__name__]
     tokenizer = read_tokenizer(source, config)
     written = Written(head, len(tensors), sum(old != name for old, name in names.items()))
-    with atomic_folder(folder) as place:
+    with atomic_folder(folder, replace=False) as place:
         config.save_pretrained(place)
         tokenizer.save_pretrained(place)
         save_weights(_distinct(tensors), place / "model.safetensors", place / "config.json")
