@@ -17,7 +17,7 @@ from longrank.evaluation.names import parse_measure
 from longrank.models.description import TRAINED, lineage_of
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder
 from longrank.networks.loading import choose_max_tokens, position_limit, quiet
-from longrank.networks.model_files import Model
+from longrank.networks.model_files import Model, check_unchanged
 from longrank.storage import seal
 from longrank.storage.folders import atomic_folder
 from longrank.training.cuts import Cuts
@@ -65,6 +65,7 @@ class PassageTask(ABC):
     ) -> None:
         self.network, self.fingerprint = network.to(Ranks().device), model.fingerprint
         self.lineage = lineage_of(model.path)
+        check_unchanged(model)  # the lineage was read after the weights
         self._tokenizer, self._cuts = tokenizer, Cuts(notes)
         if settings.network.dropout is not None:
             set_dropout(network, settings.network.dropout)

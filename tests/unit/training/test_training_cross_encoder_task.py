@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,23 @@ def test_what_is_saved_begins_another_training_with_its_head(encoder: Path, tmp_
     assert again.fingerprint != first.fingerprint
     for name, values in first.network.state_dict().items():
         assert torch.equal(values, again.network.state_dict()[name])
+
+
+def test_a_model_that_is_replaced_before_its_lineage_was_read_is_refused(
+    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longrank.training import passage_task as module
+
+    model, real = tmp_path / "model", module.lineage_of
+    shutil.copytree(encoder, model)
+
+    def replaced(*folders: Path) -> Any:
+        (model / "training.json").write_text('{"run": {"qrels": "a", "fold": "b"}}')
+        return real(*folders)
+
+    monkeypatch.setattr(module, "lineage_of", replaced)
+    with pytest.raises(InputError, match=r"training\.json: changed while the model was loaded"):
+        opened(tmp_path, settings(model, {"name": "lce"}), GROUPS)
 
 
 def _other_seed() -> dict[str, Any]:
