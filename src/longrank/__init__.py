@@ -87,10 +87,19 @@ __all__ = sorted(_PUBLIC)  # noqa: PLE0605
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return import_module("importlib.metadata").version("longrank")
+        return _version()
     if name not in _PUBLIC:
         raise AttributeError(f"module 'longrank' has no attribute {name!r}")
     return getattr(import_module(_PUBLIC[name]), name)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("longrank")
+    except PackageNotFoundError as error:  # run from sources that are not installed
+        raise AttributeError("longrank is not installed, so it has no version") from error
 
 
 def __dir__() -> list[str]:

@@ -87,6 +87,9 @@ Assignments: TypeAlias = str | Iterable[str] | Mapping[str, Any]
 """Settings that replace others: ``"section.key=value"``, one or several, or ``{"section.key": value}``."""
 
 
+_KINDS = "settings must be texts like 'final.depth=50', or a mapping of keys to values"
+
+
 def listed(assignments: Assignments) -> list[str]:
     """Return assignments as a list for `override`.
 
@@ -98,8 +101,12 @@ def listed(assignments: Assignments) -> list[str]:
     if isinstance(assignments, str):
         return [assignments]
     if not isinstance(assignments, Iterable):
-        raise InputError("settings are texts like 'final.depth=50', or a mapping of keys to values", got=assignments)
-    return list(assignments)
+        raise InputError(_KINDS, got=assignments)
+    given = list(assignments)
+    for assignment in given:
+        if not isinstance(assignment, str):
+            raise InputError(_KINDS, got=assignment)
+    return given
 
 
 def toml_value(value: Any) -> str:
@@ -109,7 +116,13 @@ def toml_value(value: Any) -> str:
     if isinstance(value, Mapping):
         inline = ", ".join(f"{key} = {toml_value(entry)}" for key, entry in value.items())
         return f"{{{inline}}}" if inline else ""
-    return json.dumps(plain_value(value), ensure_ascii=False, default=str)
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of NumPy, which JSON does not know, as Python's number or list; other values as text."""
+    plain = plain_value(value)
+    return str(value) if plain is value else plain
 
 
 def override(data: Mapping[str, Any], assignments: Assignments) -> dict[str, Any]:

@@ -9,8 +9,8 @@ hashes                      uint8[D, 16], hash of each document, to find its vec
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +47,20 @@ class VectorsKey(NamedTuple):
     encoder: str
     segmenter: str
     title: bool = False
+
+
+@contextmanager
+def opening(folder: Path) -> Iterator[None]:
+    """Refuse vectors that are replaced while their files are opened, one after the other.
+
+    Raises:
+        VectorsDoNotFit: the folder has another manifest at the end.
+        InputError, IntegrityError: as `read_manifest`.
+    """
+    manifest = read_manifest(folder)
+    yield
+    if read_manifest(folder) != manifest:
+        raise VectorsDoNotFit("these vectors were replaced while they were opened", path=folder, fix="try again")
 
 
 class VectorFolders(NamedTuple):
@@ -110,12 +124,15 @@ class VectorFolders(NamedTuple):
         name = name or next(iter(folders))
         if name not in folders:
             raise InputError(f"the index has no {self.kind} of this name", got=name, fix=suggestion(name, folders))
-        manifest = read_manifest(folders[name])
-        expected = (self.format, self.version, index.digest)
+        self.check(folders[name], index)
+        return folders[name]
+
+    def check(self, folder: Path, index: Index) -> None:
+        """Raise VectorsDoNotFit if vectors are of other documents than an index; IntegrityError as `choose`."""
+        manifest, expected = read_manifest(folder), (self.format, self.version, index.digest)
         if (manifest.get("format"), manifest.get("version"), manifest.get("index")) != expected:
             what = "these vectors are of other documents or another version"
-            raise VectorsDoNotFit(what, path=folders[name], fix=fix)
-        return folders[name]
+            raise VectorsDoNotFit(what, path=folder, fix=self.fix.format(index.place))
 
     def store(
         self, index: Index, name: str, meta: Mapping[str, Any], write: Callable[[Path], None], notes: Notes

@@ -34,7 +34,7 @@ from longrank.errors import IntegrityError
 from longrank.index.arrays import Array, mapped
 from longrank.index.int8 import Int8Rows, int8_rows
 from longrank.index.reader import Index
-from longrank.index.vector_folders import DENSE_FOLDERS, VectorsKey, write_passages
+from longrank.index.vector_folders import DENSE_FOLDERS, VectorsKey, opening, write_passages
 from longrank.storage import open_manifest, read_manifest
 from longrank.types import Document, Notes, Passage, Segmentation
 
@@ -186,10 +186,11 @@ def find_vectors(index: Index, key: VectorsKey) -> tuple[PassageVectors | None, 
     """
     reason, identity = "", {**DENSE_FOLDERS.identity(key), "index": index.digest}
     for name, folder in DENSE_FOLDERS.of(index).items():
-        manifest = read_manifest(folder)
-        differing = [field for field in _IDENTITY if manifest.get(field) != identity[field]]
-        if not differing:
-            return PassageVectors(folder, index), ""
+        with opening(folder):
+            manifest = read_manifest(folder)
+            differing = [field for field in _IDENTITY if manifest.get(field) != identity[field]]
+            if not differing:
+                return PassageVectors(folder, index), ""
         reason = f"{name} has another {' and '.join(differing)}"
     return None, reason
 
@@ -203,7 +204,10 @@ def stored_vectors(index: Index, name: str = "", model: Callable[[], str] | None
         InputError, IntegrityError: as `VectorFolders.choose`.
         IntegrityError: a file is missing or of another size.
     """
-    return PassageVectors(DENSE_FOLDERS.choose(index, name, model), index)
+    folder = DENSE_FOLDERS.choose(index, name, model)
+    with opening(folder):
+        DENSE_FOLDERS.check(folder, index)
+        return PassageVectors(folder, index)
 
 
 def vectors_type(files: Container[str]) -> VectorsType:

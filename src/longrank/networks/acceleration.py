@@ -17,7 +17,7 @@ from longrank.networks.backends.exported import exported_folder
 from longrank.networks.backends.forward import Exported, load_graph
 from longrank.networks.backends.quantized import quantized_folder
 from longrank.networks.dense import use_onednn
-from longrank.networks.model_files import Model
+from longrank.networks.model_files import Model, check_unchanged
 from longrank.networks.unpadded import Unpadded, can_unpad
 from longrank.types import Notes
 
@@ -70,6 +70,8 @@ def accelerate_by(
         check_dtype(dtype, encoder.device.type)
     folder = quantized_folder(model) if dtype == "int8" else exported_folder(encoder, model, backend, notes)
     encoder.forward = Exported(encoder, load_graph(backend, folder, bf16=dtype == "bf16"))
+    if dtype == "int8":
+        check_unchanged(model)  # the graph lies beside the other weights, which were read before
 
 
 def computed_by(dtype: str, backend: str) -> str:

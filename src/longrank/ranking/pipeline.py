@@ -33,7 +33,9 @@ from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.retrieval import first_stage, pipeline_retriever
 from longrank.retrieval.deferred import masked
+from longrank.scoring.lexical import reads_words
 from longrank.storage import digest_of
+from longrank.text.analysis import note_query
 from longrank.types import NONE_MISSING, Evidence, Missing, Notes, Query, Run, ScoredDoc
 
 Progress = Callable[[int], object]
@@ -221,6 +223,9 @@ def rerank(
             fix="`missing`=keep ranks them last",
         )
     notes.add(f"documents not in the {place}, ranked last", min(absent, default=""), len(absent))
+    if reads_words(pipeline.scorer):
+        for query in queries:
+            note_query(query, pipeline.index.query_terms, notes)
     header = _header(pipeline, pipeline.scorer, queries, first_stage, absent)
     scorer, final = pipeline.scorer, pipeline.settings.final
     done = collect_evidence(

@@ -13,7 +13,7 @@ from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
 from longrank.text.words import readable
-from longrank.types import UNMATCHED, Document, Notes, Query, is_frame, note_decomposed
+from longrank.types import UNMATCHED, Document, Query, is_frame
 
 _CHARACTERS_PER_TOKEN = 100  # most tokens are shorter; only a beginning of the text is tokenised
 
@@ -54,10 +54,12 @@ def prepared_texts(
         statistics: statistics of a collection; None: those of the documents.
 
     Raises:
-        InputError: the query is empty, there is no document, or the limits are none.
+        InputError: the query is empty, there is no document, or `limits` is no `TextLimits`.
     """
     if not isinstance(limits, TextLimits):
-        raise InputError("limits must be TextLimits", got=limits, fix="longrank.ranking.prepared_texts.TextLimits")
+        raise InputError(
+            "limits must be TextLimits", got=limits, fix="from longrank.ranking.prepared_texts import TextLimits"
+        )
     if not isinstance(query, str) or not query.strip():
         raise InputError("the query is empty" if isinstance(query, str) else "the query is not a text", got=query)
     documents = listed_texts(documents, "texts")
@@ -77,13 +79,6 @@ def prepared_texts(
     block, fewer = _at_most(scorer.prepare(candidates, statistics), limits.passages)
     unread = tuple(a or b for a, b in zip(cut, fewer, strict=True))
     return PreparedTexts(Query("q", text), block, unread, query_cut or scorer.cuts_query(text))
-
-
-def note_letters(texts: PreparedTexts, notes: Notes) -> None:
-    """Count the query and the documents whose decomposed letters an analyzer of words may not find."""
-    note_decomposed(notes, "queries", "", texts.query.text)
-    for candidate in texts.block.candidates:
-        note_decomposed(notes, "documents", "", candidate.document.title, candidate.document.text)
 
 
 def tokenizer_of(scorer: PassageDocumentScorer) -> OffsetTokenizer | None:

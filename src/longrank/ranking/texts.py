@@ -10,6 +10,7 @@ Documents are read passage by passage, whole. The pipeline's first stage and int
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -34,7 +35,6 @@ from longrank.ranking.prepared_texts import (
     PreparedTexts,
     TextLimits,
     listed_texts,
-    note_letters,
     prepared_texts,
     tokenizer_of,
     units_of,
@@ -45,6 +45,8 @@ from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline
 from longrank.ranking.timed import Deadline, highlights_by, note_unread
 from longrank.ranking.timed_texts import in_list, read_texts_by
 from longrank.registries import check_at_least
+from longrank.scoring.lexical import TextStatistics, reads_words
+from longrank.text.analysis import DECOMPOSED, differs_composed, note_query
 from longrank.types import Document, Evidence, Float32s, Notes
 
 
@@ -211,10 +213,21 @@ class Reranker:
         """
         notes = Notes()
         notes.add("queries cut at the scorer's limit", count=int(self.scorer.cuts_query(prepared.query.text)))
-        note_letters(prepared, notes)
+        self.note_letters(prepared, notes)
         if self._shares:
             self._keep(notes)
         return notes
+
+    def note_letters(self, texts: PreparedTexts, notes: Notes) -> None:
+        """Count the query and the documents whose words a scorer of words would find only by decomposed letters."""
+        if not reads_words(self.scorer):
+            return
+        documents = [candidate.document for candidate in texts.block.candidates]
+        statistics = self._statistics or TextStatistics(documents)
+        note_query(replace(texts.query, query_id=""), statistics.query_terms, notes)
+        for document in documents:
+            terms = statistics.document_analyzer(document.doc_id)
+            notes.add(f"documents {DECOMPOSED}", count=differs_composed(f"{document.title}\n{document.text}", terms))
 
     def _keep(self, notes: Notes) -> None:
         """Add the notes of one query to those of all; several threads may rank."""

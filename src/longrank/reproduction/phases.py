@@ -119,7 +119,7 @@ class Phases:
         read = self._read_by(command)
         if not self._is_done(name, command, output, read):
             self._make(name, command, output, read, check)
-        self._made[name] = _place(command, output), self._finished[name].get("sha256") or _state(output)
+        self._made[name] = _place(command, output), _state(output, self._finished[name])
 
     def _make(
         self, name: str, command: list[str], output: Path, read: dict[str, str], check: Callable[[], None] | None
@@ -129,9 +129,9 @@ class Phases:
         self._run(command, self._number())
         if not output.exists():
             raise LongRankError(f"{output} was not written by: longrank {shlex.join(command)}")
+        seconds = round(time.monotonic() - began, 1)
         if check is not None:
             check()
-        seconds = round(time.monotonic() - began, 1)
         self._record(name, {"command": command, "seconds": seconds, "read": read, **_checksums(output)})
 
     def _read_by(self, command: list[str]) -> dict[str, str]:
@@ -184,8 +184,10 @@ def _place(command: Sequence[str], output: Path) -> str:
     return command[command.index("-o") + 1] if "-o" in command[:-1] else str(output)
 
 
-def _state(output: Path) -> str:
-    """Return the checksum of a file, or of a folder's manifest; empty: neither."""
+def _state(output: Path, phase: Mapping[str, Any]) -> str:
+    """Return the checksums of a file and its evidence, or the checksum of a folder's manifest; empty: neither."""
+    if checksums := [phase[key] for key in _files(output) if key in phase]:
+        return " ".join(checksums)
     path = output / MANIFEST if output.is_dir() else output
     return sha256_of(path) if path.is_file() else ""
 
@@ -205,28 +207,32 @@ def _checked(output: Path, phase: Mapping[str, Any]) -> list[tuple[Path, str]]:
     return [(path, phase[key]) for key, path in _files(output).items() if key in phase]
 
 
-def _check(output: Path, phase: Mapping[str, Any]) -> int:
-    """Compare the files of an output with their checksums; return their number.
+def _check(output: Path, phase: Mapping[str, Any]) -> None:
+    """Compare the files of an output with their checksums.
 
     Raises:
         IntegrityError: a file was damaged or deleted; names the first.
     """
-    files = _checked(output, phase)
-    for path, checksum in files:
+    for path, checksum in _checked(output, phase):
         if not path.is_file():
             raise IntegrityError(f"{path}: missing")
         if sha256_of(path) != checksum:
             raise IntegrityError(f"{path}: checksum differs; delete the file to run its command again")
-    return len(files)
 
 
 def check_outputs(folder: Path) -> int:
-    """Compare the outputs of a reproduction's commands that are files with their checksums; return their number.
+    """Compare the outputs of a reproduction's commands that are files, and their evidence, with their checksums.
+
+    Returns:
+        The number of outputs that are files.
 
     Raises:
         IntegrityError: an output was damaged or deleted; names the first.
     """
-    return sum(_check(folder / name, phase) for name, phase in _read(folder / PHASES).items())
+    phases = _read(folder / PHASES)
+    for name, phase in phases.items():
+        _check(folder / name, phase)
+    return sum("sha256" in phase for phase in phases.values())
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -105,13 +105,10 @@ class Workbench:
     def index(self) -> Path:
         """The collection's index, which all recipes of a folder share."""
         self.reads_documents = True
-        return self._indexed(self._index)
+        return self._index_to(self._index)
 
-    def _indexed(self, output: Path, *options: object) -> Path:
-        command = ["index", *self.sources, *self._collection.index_options, "-o", output, *options]
-        unchanged = partial(check_documents, self._index.parent, self._collection)
-        self._phases.do([str(part) for part in command], output, unchanged)
-        return output
+    def _index_to(self, output: Path, *options: object) -> Path:
+        return self.read("index", *self.sources, *self._collection.index_options, "-o", output, *options, output=output)
 
     def model(self, role: str) -> str:
         """Return the model of a role: the user's, else the published model.
@@ -127,6 +124,16 @@ class Workbench:
         model = self.requested_models[role] = self._models.get(role, self.recipe.models[role])
         return f"role:{role}" if is_description(model) else model
 
+    def read(self, *command: object, output: Path) -> Path:
+        """Run a command that reads the collection's documents, as `do`.
+
+        Raises:
+            InputError: the documents have changed since the reproduction began.
+        """
+        unchanged = partial(check_documents, self._index.parent, self._collection)
+        self._phases.do([str(part) for part in command], output, unchanged)
+        return output
+
     def do(self, *command: object, output: Path) -> Path:
         """Run a command unless it was finished before; return `output`, its result."""
         self._phases.do([str(part) for part in command], output)
@@ -134,7 +141,7 @@ class Workbench:
 
     def indexed(self, name: str, *options: object) -> Path:
         """Return another index of the collection; `options` are those of ``index``."""
-        return self._indexed(self.folder / name, *options)
+        return self._index_to(self.folder / name, *options)
 
     def retrieve(
         self,

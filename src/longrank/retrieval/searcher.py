@@ -24,7 +24,8 @@ from longrank.index.postings import FoundTerms
 from longrank.index.similarity import LENGTHS, length_codes
 from longrank.retrieval.noting import Noting
 from longrank.retrieval.windowed import PackedQuery, Windows
-from longrank.types import Float32s, Notes, Query, Ranking, ScoredDoc, note_decomposed
+from longrank.text.analysis import note_query
+from longrank.types import Float32s, Notes, Query, Ranking, ScoredDoc
 
 MAX_TERMS = 1024
 """Largest number of distinct terms in a query; of more terms, the heaviest are kept."""
@@ -138,7 +139,7 @@ class Searcher(Noting, ABC):
         terms = self.index.query_terms(query)
         if not terms:
             self.notes.add("queries without terms after analysis", query.query_id)
-        note_decomposed(self.notes, "queries", query.query_id, query.text)
+        note_query(query, self.index.query_terms, self.notes)
         return self.heaviest(terms, query.query_id)
 
     def heaviest(self, weights: Mapping[str, float], query_id: str) -> dict[str, float]:

@@ -132,6 +132,12 @@ class LexicalScorer:
         return [PassageScores(part, np.zeros(len(part), np.bool_)) for part in np.split(scores, last)]
 
 
+def reads_words(scorer: object) -> bool:
+    """Tell whether a scorer, or a scorer that it consists of, scores passages by their words."""
+    parts = (scorer.scorer,) if hasattr(scorer, "scorer") else getattr(scorer, "scorers", ())
+    return isinstance(scorer, LexicalScorer) or any(map(reads_words, parts))
+
+
 def _query_weights(statistics: CollectionStatistics, query: Query) -> dict[str, float]:
     counts = statistics.query_terms(query)
     dfs = {term: statistics.df(term) for term in counts}

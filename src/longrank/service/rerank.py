@@ -13,7 +13,7 @@ import numpy as np
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.found import Partial, RankedText
 from longrank.ranking.highlights import sentence_scorer
-from longrank.ranking.prepared_texts import PreparedTexts, TextLimits, note_letters
+from longrank.ranking.prepared_texts import PreparedTexts, TextLimits
 from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import Reranker
 from longrank.service.admission import Admission
@@ -264,11 +264,11 @@ def finished(
         )
     if not all(math.isfinite(result.score) for result in results):
         raise Refusal(422, "invalid", "/aggregate: a document's score is not finite; use smaller weights")
-    return results, _cuts(texts, evidence, partial=partial)
+    return results, _warnings(reranker, texts, evidence, partial=partial)
 
 
-def _cuts(texts: PreparedTexts, evidence: Sequence[Evidence], *, partial: bool) -> list[str]:
-    """Return a sentence for each kind of unread text."""
+def _warnings(reranker: Reranker, texts: PreparedTexts, evidence: Sequence[Evidence], *, partial: bool) -> list[str]:
+    """Return a sentence for each kind of unread text, and for letters that words are not found by."""
     warnings = []
     if texts.query_cut:
         warnings.append("the query was cut, at the request's limit or at the model's")
@@ -281,5 +281,5 @@ def _cuts(texts: PreparedTexts, evidence: Sequence[Evidence], *, partial: bool) 
     if selected and not partial:
         warnings.append(f"the pipeline did not score all passages of {selected} documents")
     decomposed = Notes()
-    note_letters(texts, decomposed)
+    reranker.note_letters(texts, decomposed)
     return warnings + decomposed.lines()

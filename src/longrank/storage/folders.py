@@ -44,7 +44,7 @@ def atomic_folder(folder: Path, *, replace: bool = True) -> Iterator[Path]:
             if folder.exists():
                 _check_names(folder, {path.name for path in new.iterdir()} if replace else set())
             if not replace:
-                new.rename(folder)  # fails where files have come since
+                _take_free_place(new, folder)
             elif not folder.exists() or not exchange(new, folder):
                 _take_place(new, folder, work / OLD)
             sync_folder(parent)
@@ -107,6 +107,15 @@ def _exchanging() -> Callable[[bytes, bytes], int] | None:
     if hasattr(library, "renameat2"):
         return lambda one, other: int(library.renameat2(_HERE, one, _HERE, other, ctypes.c_uint(_EXCHANGE)))
     return None
+
+
+def _take_free_place(new: Path, folder: Path) -> None:
+    try:
+        new.rename(folder)
+    except OSError:
+        if folder.exists():
+            _check_names(folder, set())  # files have come since the names were checked
+        raise
 
 
 def _take_place(new: Path, folder: Path, old: Path) -> None:

@@ -12,6 +12,7 @@ The header line ends with its own keys: ``"journal": 2, "crc32": "0123abcd"}``, 
 from __future__ import annotations
 
 import json
+import os
 import re
 import struct
 import zlib
@@ -22,7 +23,7 @@ from shlex import quote
 from typing import Any, BinaryIO
 
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.storage.files import atomic_write, stamp_of, sync, writing
+from longrank.storage.files import atomic_write, sync, writing
 from longrank.storage.workplace import refuse_changed
 
 _MAX_HEADER = 16 << 20  # bytes
@@ -148,7 +149,12 @@ def read_header(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError("no such file", path=path)
     with path.open("rb") as stream:
-        line = stream.readline(_MAX_HEADER)
+        return _header_in(stream, path)
+
+
+def _header_in(stream: BinaryIO, path: Path) -> dict[str, Any]:
+    """Read the header line of an open journal; raises as `read_header`."""
+    line = stream.readline(_MAX_HEADER)
     try:
         header = json.loads(line) if line.endswith(b"\n") else None
     except (ValueError, RecursionError):
@@ -168,26 +174,28 @@ def read_header(path: Path) -> dict[str, Any]:
     return {key: value for key, value in header.items() if key not in (_LAYOUT, _CHECKSUM)}
 
 
-def _frames(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
+def _frames(stream: BinaryIO, path: Path) -> Iterator[tuple[bytes, bytes, int]]:
     """Yield (kind, body, end offset) of every whole frame; stop at the first torn or damaged frame of the last block.
+
+    `stream` is the open file: another file of its name changes nothing.
 
     A commit mark with a wrong number of records is damage, too.
 
     Raises:
         IntegrityError: a block is damaged that had reached the disk.
     """
-    size = path.stat().st_size
+    size = os.fstat(stream.fileno()).st_size
     records = 0
-    with path.open("rb") as stream:
-        safe = end = len(stream.readline())
-        while end < size:
-            kind, body = _read_frame(stream, size - end)
-            if kind not in (_RECORD, _COMMIT) or (kind == _COMMIT and body != struct.pack("<I", records)):
-                _check_last_block(path, safe, records, range(end, size))
-                return
-            end += _FRAME.size + len(body)
-            records, safe = (records + 1, safe) if kind == _RECORD else (0, end)
-            yield kind, body, end
+    stream.seek(0)
+    safe = end = len(stream.readline())
+    while end < size:
+        kind, body = _read_frame(stream, size - end)
+        if kind not in (_RECORD, _COMMIT) or (kind == _COMMIT and body != struct.pack("<I", records)):
+            _check_last_block(stream, path, safe, records, range(end, size))
+            return
+        end += _FRAME.size + len(body)
+        records, safe = (records + 1, safe) if kind == _RECORD else (0, end)
+        yield kind, body, end
 
 
 def _read_frame(stream: BinaryIO, left: int) -> tuple[bytes, bytes]:
@@ -202,13 +210,14 @@ def _read_frame(stream: BinaryIO, left: int) -> tuple[bytes, bytes]:
     return (kind, body) if zlib.crc32(body, zlib.crc32(head[: 1 + 4])) == crc else (b"", b"")
 
 
-def _check_last_block(path: Path, safe: int, records: int, rest: range) -> None:
+def _check_last_block(stream: BinaryIO, path: Path, safe: int, records: int, rest: range) -> None:
     """Refuse a file with a bad frame outside the block that was written last.
 
     Each block is synced before the next one is written, so a kill or a power cut spoils the last block only: nothing
     follows its commit mark, and the mark counts more records than the whole ones before the bad frame.
 
     Args:
+        stream: the open file.
         path: the file.
         safe: offset after the last commit mark before the bad frame.
         records: whole records between both.
@@ -217,51 +226,49 @@ def _check_last_block(path: Path, safe: int, records: int, rest: range) -> None:
     Raises:
         IntegrityError: the frame is damaged.
     """
-    marks = list(_marks(path, rest))
+    marks = list(_marks(stream, rest))
     if not marks:
         return
     end, counted = marks[0]
-    if end == rest.stop and counted > records and counted != _records_after_a_mark(path, rest):
+    if end == rest.stop and counted > records and counted != _records_after_a_mark(stream, rest):
         return
     fix = f"put back a copy, or: truncate -s {safe} {quote(str(path))}, and run the command that wrote it again"
     raise IntegrityError(f"{path}: damaged after byte {safe}; finished blocks that follow: {len(marks)}; {fix}")
 
 
-def _records_after_a_mark(path: Path, rest: range) -> int:
+def _records_after_a_mark(stream: BinaryIO, rest: range) -> int:
     """Return the number of whole records that follow a damaged frame, if that is a commit mark."""
     n = 0
-    with path.open("rb") as stream:
-        stream.seek(rest.start + len(_frame(_COMMIT, bytes(4))))
-        while _read_frame(stream, rest.stop - stream.tell())[0] == _RECORD:
-            n += 1
+    stream.seek(rest.start + len(_frame(_COMMIT, bytes(4))))
+    while _read_frame(stream, rest.stop - stream.tell())[0] == _RECORD:
+        n += 1
     return n
 
 
-def _marks(path: Path, rest: range) -> Iterator[tuple[int, int]]:
+def _marks(stream: BinaryIO, rest: range) -> Iterator[tuple[int, int]]:
     """Yield (end offset, number of records) of every whole commit mark in a part of a file with damaged frames."""
     size, start, text = len(_frame(_COMMIT, bytes(4))), rest.start, b""
-    with path.open("rb") as stream:
-        stream.seek(start)
-        while chunk := stream.read(min(1 << 20, rest.stop - stream.tell())):
-            text += chunk
-            for match in _MARK.finditer(text):
-                mark = text[match.start() : match.start() + size]
-                if mark == _frame(_COMMIT, mark[-4:]):
-                    yield start + match.start() + size, int.from_bytes(mark[-4:], "little")
-            start += max(0, len(text) - size + 1)
-            text = text[1 - size :]
+    stream.seek(start)
+    while chunk := stream.read(min(1 << 20, rest.stop - stream.tell())):
+        text += chunk
+        for match in _MARK.finditer(text):
+            mark = text[match.start() : match.start() + size]
+            if mark == _frame(_COMMIT, mark[-4:]):
+                yield start + match.start() + size, int.from_bytes(mark[-4:], "little")
+        start += max(0, len(text) - size + 1)
+        text = text[1 - size :]
 
 
 def _scan(path: Path) -> tuple[int, int, int]:
     """Return (committed records, commit marks, offset after the last mark)."""
     with path.open("rb") as stream:
         end = len(stream.readline())
-    records = committed = marks = 0
-    for kind, _, after in _frames(path):
-        if kind == _RECORD:
-            records += 1
-        else:
-            committed, marks, end = records, marks + 1, after
+        records = committed = marks = 0
+        for kind, _, after in _frames(stream, path):
+            if kind == _RECORD:
+                records += 1
+            else:
+                committed, marks, end = records, marks + 1, after
     return committed, marks, end
 
 
@@ -273,24 +280,23 @@ def read_journal(path: Path, header: Mapping[str, Any] | None = None) -> Iterato
         header: its header as it was read before; None: any.
 
     Raises:
-        InputError: not a journal, or a journal with another header by now; at the end: the file changed meanwhile.
+        InputError: not a journal, or a journal with another header by now.
         IntegrityError: the file holds anything but whole committed records.
     """
-    changed = InputError("has changed since it was opened", path=path, fix="begin again")
-    stamp = stamp_of(path)
-    if read_header(path) != header and header is not None:
-        raise changed
-    pending: list[bytes] = []
-    after = None
-    for kind, body, after in _frames(path):  # noqa: B007
-        if kind == _RECORD:
-            pending.append(body)
-        else:
-            yield from pending
-            pending = []
-    with path.open("rb") as stream:
-        end = after if after is not None else len(stream.readline())
-    if stamp_of(path) != stamp:  # the file was opened several times
-        raise changed
-    if pending or end != path.stat().st_size:
+    if not path.is_file():
+        raise InputError("no such file", path=path)
+    with path.open("rb") as stream:  # opened once: another file of its name changes nothing
+        if _header_in(stream, path) != header and header is not None:
+            raise InputError("has changed since it was opened", path=path, fix="begin again")
+        end = stream.tell()
+        pending: list[bytes] = []
+        for kind, body, after in _frames(stream, path):
+            if kind == _RECORD:
+                pending.append(body)
+            else:
+                yield from pending
+                pending = []
+            end = after
+        size = os.fstat(stream.fileno()).st_size
+    if pending or end != size:
         raise IntegrityError(f"{path}: unfinished or damaged after byte {end}; run the command that wrote it again")

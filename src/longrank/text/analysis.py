@@ -9,13 +9,16 @@ Stop words are dropped before stemming. Queries and documents go through the sam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
+from unicodedata import normalize
 
 from longrank.errors import InputError
 from longrank.text import languages
 from longrank.text.porter import stem
 from longrank.text.stop_words import stop_words
 from longrank.text.words import pieces, single_word, word_spans, words
+from longrank.types import Notes, Query
 
 STOP_WORDS = frozenset(
     (
@@ -162,6 +165,22 @@ ANALYZERS: dict[str, Analyzer] = {
     **{name: _Language(name) for name in languages.SNOWBALL},
 }
 """Analyzers by name: ``porter`` is the default of Lucene and Anserini; ``none`` keeps every word unstemmed."""
+
+
+DECOMPOSED = "whose decomposed letters make other words than composed letters (NFC)"
+"""The words of a note, after the kind of text."""
+
+
+def differs_composed(text: str, analyze: Callable[[str], object]) -> bool:
+    """Tell whether a text has other terms if its letters are composed (Unicode NFC)."""
+    composed = normalize("NFC", text)
+    return composed != text and analyze(composed) != analyze(text)
+
+
+def note_query(query: Query, terms: Callable[[Query], object], notes: Notes) -> None:
+    """Count a query that `terms` gives other terms for if its letters are composed."""
+    differs = differs_composed(query.text, lambda text: terms(replace(query, text=text)))
+    notes.add(f"queries {DECOMPOSED}", query.query_id, differs)
 
 
 def check_analyzer(name: str) -> None:

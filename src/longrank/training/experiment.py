@@ -78,9 +78,13 @@ class Experiment:
         """Load the network of a fold, and give it the fold's samples.
 
         Raises:
-            InputError: as `RankingTask` and `material`.
+            InputError: as `RankingTask` and `material`, or weights that may know the test queries of the fold.
         """
-        return RankingTask(self.settings, self._data(name), self.material(name), notes)
+        task = RankingTask(self.settings, self._data(name), self.material(name), notes)
+        self._check_lineage(task.lineage, [name], "initial network", Path(self.settings.network.model))
+        if task.teacher is not None and self.settings.teacher is not None:
+            self._check_lineage(task.teacher.lineage, [name], "teacher", Path(str(self.settings.teacher.model)))
+        return task
 
     def material(self, name: str) -> Material:
         """Return the samples and the teacher's scores of a fold.
@@ -135,16 +139,21 @@ class Experiment:
 
     def _check_start(self, names: Sequence[str]) -> None:
         """Refuse an initial network or a teacher that learned from test queries of a fold."""
-        tested, judged = {name: self.folds[name] for name in names}, self._digests["qrels"]
         place = find_model(self.settings.network.model).path
-        check_unseen(lineage_of(place), tested, self.queries, judged, noun="initial network", place=place)
+        self._check_lineage(lineage_of(place), names, "initial network", place)
         if self.settings.teacher is not None:
             if self.settings.teacher.evidence is not None:
                 lineage, place = self._taught.lineage, Path(self.settings.teacher.evidence)
             else:
                 place = find_model(str(self.settings.teacher.model)).path
                 lineage = lineage_of(place)
-            check_unseen(lineage, tested, self.queries, judged, noun="teacher", place=place)
+            self._check_lineage(lineage, names, "teacher", place)
+
+    def _check_lineage(
+        self, lineage: Sequence[Mapping[str, str]], names: Sequence[str], noun: str, place: Path
+    ) -> None:
+        tested = {name: self.folds[name] for name in names}
+        check_unseen(lineage, tested, self.queries, self._digests["qrels"], noun=noun, place=place)
 
     def _data(self, name: str) -> Data:
         fold, qrels = self.learned.folds[name], self.learned.qrels

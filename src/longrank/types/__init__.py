@@ -10,9 +10,7 @@ from longrank.types.frames import columns_of as columns_of
 from longrank.types.frames import id_of as id_of
 from longrank.types.frames import is_frame as is_frame
 from longrank.types.html import html_table as html_table
-from longrank.types.notes import DECOMPOSED as DECOMPOSED
 from longrank.types.notes import Notes as Notes
-from longrank.types.notes import note_decomposed as note_decomposed
 from longrank.types.pages import Pages as Pages
 from longrank.types.pages import headings_of as headings_of
 from longrank.types.run import Run as Run

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from unicodedata import is_normalized
 
 
 class Notes:
@@ -83,18 +82,3 @@ class Notes:
             return kind
         first = self._first.get(kind)
         return f"{kind}: {count}" + (f" (first: {first})" if first else "")
-
-
-DECOMPOSED = "with decomposed letters (not NFC), which the analyzers porter and none do not compose"
-
-
-def note_decomposed(notes: Notes, kind: str, place: str, *texts: str) -> None:
-    """Count a query or a document whose letters are decomposed: many analyzers do not find them by composed letters.
-
-    Args:
-        notes: the notes.
-        kind: ``queries`` or ``documents``.
-        place: of the query or the document.
-        texts: its texts.
-    """
-    notes.add(f"{kind} {DECOMPOSED}", place, not all(is_normalized("NFC", text) for text in texts))

@@ -183,7 +183,7 @@ def _score(value: Any, doc_id: Any) -> float:
     try:
         return float(value)
     except OverflowError as error:
-        raise InputError(f"score of document {doc_id} is beyond the numbers of 64 bits", got=value) from error
+        raise InputError(f"score of document {doc_id} is too large for a 64-bit float", got=value) from error
 
 
 def _rankings(

@@ -14,7 +14,7 @@ from longrank.storage.remote import address_of, check_objects, local
 from longrank.verbs.unfinished import check_finished, read_to_end
 
 _JOURNALS = (".evidence", ".journal")
-_WHAT = "check a folder that longrank wrote, or an evidence file"
+_FIX = "check a folder that longrank wrote, or an evidence file"
 
 
 def check(folder: Index | str | Path) -> int:
@@ -48,7 +48,7 @@ def check(folder: Index | str | Path) -> int:
         return verify_index(path)
     if path.is_file():
         if "format" not in read_header(path):
-            raise InputError("has no checksums: no evidence file and no journal", path=path, fix=_WHAT)
+            raise InputError("is neither an evidence file nor a journal, so it has no checksums", path=path, fix=_FIX)
         read_to_end(path)
         return 1
     if not path.is_dir():

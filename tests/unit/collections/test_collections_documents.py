@@ -14,9 +14,9 @@ from longrank.errors import InputError
 from longrank.formats.corpora import Located
 from longrank.formats.lines import TextOptions
 from longrank.formats.opening import Limits
-from longrank.formats.records import CorpusOptions
+from longrank.formats.records import NOT_COMPOSED, CorpusOptions
 from longrank.text.segment import make_segmenter
-from longrank.types import DECOMPOSED, UNMATCHED, Document, Notes
+from longrank.types import UNMATCHED, Document, Notes
 from malformed_documents import CASES, HTML, Case, by_id
 
 COLLECTIONS = ["adi", "cacm", "cranfield", "time", "qmsum", "scifact", "squad-nqg-sentences"]
@@ -102,7 +102,7 @@ def test_documents_with_decomposed_letters_are_counted_and_kept_as_they_are(tmp_
     rows, notes = [("M\xfcller", ""), ("Mu\u0308ller", ""), ("x", "Mu\u0308ller"), ("plain", "")], Notes()
     path = jsonl(tmp_path, *({"id": text, "text": text, "title": title} for text, title in rows))
     assert [(document.text, document.title) for document in documents(path, notes=notes)] == rows
-    assert notes[f"documents {DECOMPOSED}"] == 2
+    assert notes[NOT_COMPOSED] == 2
 
 
 # --- passages -------------------------------------------------------------------------------------

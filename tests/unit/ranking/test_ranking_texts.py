@@ -25,7 +25,8 @@ from longrank.ranking.prepared_texts import TextLimits
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import Reranker
-from longrank.types import DECOMPOSED, UNMATCHED, Document, Notes
+from longrank.text.analysis import DECOMPOSED
+from longrank.types import UNMATCHED, Document, Notes
 
 FILLER = "moon tide chain wheel light house bread stone river salt"
 LONG = f"{FILLER} 😀 the fox {FILLER} foxes: the Fox's FOX {FILLER}"
@@ -248,6 +249,22 @@ def test_decomposed_letters_are_noted() -> None:
     assert reranker.rank(normalize("NFD", query), [text]).notes.lines() == [f"queries {DECOMPOSED}: 1"]
     found = reranker.rank(query, [text, normalize("NFD", text), Document("d", normalize("NFD", text), "tea")])
     assert found.notes.lines() == [f"documents {DECOMPOSED}: 2"]
+    assert reranker.rank("5 \u2126", ["5 \u03a9"]).notes.lines() == [f"queries {DECOMPOSED}: 1"]
+
+
+@pytest.mark.neural
+def test_decomposed_letters_that_no_scorer_of_words_reads_are_not_noted() -> None:
+    query, text = normalize("NFD", "caf\u00e9 tea"), normalize("NFD", "The caf\u00e9 has tea.")
+    assert Reranker("minilm").rank(query, [text]).notes.lines() == []
+
+
+def test_reranked_queries_with_decomposed_letters_are_noted(tmp_path: Path) -> None:
+    for analyzer, lines in (("none", [f"queries {DECOMPOSED}: 1 (first: 1)"]), ("french", [])):
+        index = Index.build([("a", "caf\u00e9 tea")], tmp_path / analyzer, analyzer=analyzer)
+        notes = Notes()
+        queries = {"1": normalize("NFD", "caf\u00e9 tea")}
+        longrank.rerank(index, queries, {"1": {"a": 1.0}}, pipeline="lexical", notes=notes)
+        assert notes.lines() == lines
 
 
 def test_limits_of_another_kind_are_refused() -> None:

@@ -15,7 +15,8 @@ from longrank.errors import InputError
 from longrank.index import Index, IndexOptions, build_index
 from longrank.index.similarity import LENGTHS
 from longrank.retrieval import BM25, Searcher
-from longrank.types import DECOMPOSED, Document, Notes, Query
+from longrank.text.analysis import DECOMPOSED
+from longrank.types import Document, Notes, Query
 
 THREE = [
     Document("d1", "", "apple banana apple"),

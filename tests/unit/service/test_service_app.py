@@ -26,8 +26,8 @@ from longrank.service.engine import simple_aggregators
 from longrank.service.rerank import Service
 from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
+from longrank.text.analysis import DECOMPOSED
 from longrank.text.select import make_selector
-from longrank.types import DECOMPOSED
 from served import DOCUMENTS, FILLER, FOX, Ask, Reply, answers, desk_of, opened
 
 

@@ -24,7 +24,7 @@ from typing import Any
 from longrank.errors import InputError
 from longrank.networks.backends import Inputs
 from longrank.networks.backends.openvino_runtime import NAME, openvino, save
-from longrank.networks.model_files import INT8_GRAPH, SUFFIXES, Model
+from longrank.networks.model_files import INT8_GRAPH, SUFFIXES, Model, check_unchanged
 from longrank.storage import MANIFEST, atomic_write, sha256_of, verify, write_manifest
 
 RECORD = "quantization.json"
@@ -59,8 +59,12 @@ def write_quantized(
         record: description of the calibration, for quantization.json, which gets the graph's checksum, too: two CPUs
             can quantise one model to different graphs.
         folder: an empty folder.
+
+    Raises:
+        InputError: a file of the model has changed since it was read.
     """
     shutil.copytree(model.path, folder, ignore=_not_read, dirs_exist_ok=True)
+    check_unchanged(model)  # the graph is of the files that were read before
     (folder / INT8_GRAPH).mkdir(exist_ok=True)  # exists if the model was quantised before
     ov = openvino()
     network = quantize(ov.Core().read_model(str(graph / NAME)), batches)

@@ -104,7 +104,7 @@ def table_1_1(bench: Workbench) -> Iterator[ObtainedRow]:
     """Microblog: queries and judged tweets for training and for validation."""
     rows, dev = bench.folder / "rows.jsonl", bench.folder / "dev.jsonl"
     parts = ("--queries", bench.queries, "--qrels", bench.qrels, "-o", rows, "--dev", dev)
-    bench.do("rows", "microblog", *bench.sources, *parts, "--dev-queries", bench.settings["validation"], output=rows)
+    bench.read("rows", "microblog", *bench.sources, *parts, "--dev-queries", bench.settings["validation"], output=rows)
     yield bench.measured("training", lambda: _counted(bench, rows))
     yield bench.measured("validation", lambda: _counted(bench, dev))
 
@@ -117,7 +117,7 @@ def table_1_2(bench: Workbench) -> Iterator[ObtainedRow]:
         bench.do("rows", "msmarco", bench.extra_files.file(triples), "-o", rows, *limit, output=rows)
     else:
         inputs = (*bench.sources, "--queries", bench.queries, "--qrels", bench.qrels)
-        bench.do("rows", "microblog", *inputs, "-o", rows, output=rows)
+        bench.read("rows", "microblog", *inputs, "-o", rows, output=rows)
     yield bench.measured("MS MARCO", lambda: _counted(bench, rows))
 
 
