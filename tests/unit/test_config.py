@@ -12,15 +12,15 @@ from longrank.errors import InputError
 from longrank.registries import lookup, suggestion
 
 
-@pytest.mark.parametrize("given", [3, None, object()])
+@pytest.mark.parametrize("given", [3, None, object(), [1], [None], b"a=1"])
 def test_settings_that_are_no_texts_are_refused(given: Any) -> None:
-    with pytest.raises(InputError, match=r"settings are texts like 'final\.depth=50', or a mapping of keys to values"):
+    with pytest.raises(InputError, match=r"settings must be texts like 'final\.depth=50', or a mapping"):
         override({}, given)
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    given = {"a": np.int64(3), "b": np.float32(0.5), "c": np.array([1, 2]), "d": np.bool_(True)}
-    assert override({}, given) == {"a": 3, "b": 0.5, "c": [1, 2], "d": True}
+    given = {"a": np.int64(3), "b": np.float32(0.5), "c": [np.int64(1), np.array([2])], "d": np.bool_(True)}
+    assert override({}, given) == {"a": 3, "b": 0.5, "c": [1, [2]], "d": True}
 
 
 class Windows(BaseModel):

@@ -392,6 +392,26 @@ def test_a_journal_reads_back_what_was_committed(whole: bytes, tmp_path: Path) -
     assert read_header(tmp_path / "whole") == HEADER
 
 
+def test_a_journal_that_is_replaced_or_removed_while_it_is_read_is_read_on(whole: bytes, tmp_path: Path) -> None:
+    bodies = [body for block in BLOCKS for body in block]
+    write_blocks(tmp_path / "new", BLOCKS[:1])
+    for meanwhile in (Path.unlink, (tmp_path / "new").replace):
+        (tmp_path / "read").write_bytes(whole)
+        reading = read_journal(tmp_path / "read", HEADER)
+        first = next(reading)
+        meanwhile(tmp_path / "read")
+        assert [first, *reading] == bodies
+
+
+def test_a_journal_that_grows_while_it_is_read_is_unfinished(whole: bytes, tmp_path: Path) -> None:
+    reading = read_journal(tmp_path / "whole")
+    next(reading)
+    with (tmp_path / "whole").open("ab") as stream:
+        stream.write(b"more")
+    with pytest.raises(IntegrityError, match="unfinished or damaged after byte"):
+        list(reading)
+
+
 def test_a_journal_cut_at_any_byte_resumes_to_the_same_bytes(whole: bytes, tmp_path: Path) -> None:
     safe = marks(tmp_path)
     path = tmp_path / "cut"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from longrank.errors import InputError, LongRankError
+from longrank.storage import folders
 from longrank.storage.folders import atomic_folder
 
 
@@ -80,6 +81,22 @@ def test_files_that_come_while_a_new_folder_is_written_are_kept(tmp_path: Path, 
     with atomic_folder(tmp_path / "f", replace=False) as work:
         (work / "a").write_text("new")
     assert contents(tmp_path / "f") == {"a": "new"}
+
+
+def test_files_that_come_after_the_names_were_checked_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = folders._take_free_place
+
+    def late(new: Path, folder: Path) -> None:
+        write(folder, a="mine")
+        real(new, folder)
+
+    monkeypatch.setattr(folders, "_take_free_place", late)
+    with (
+        pytest.raises(InputError, match=r"holds other files, which would be deleted \(got 'a'\)"),
+        atomic_folder(tmp_path / "f", replace=False) as work,
+    ):
+        (work / "a").write_text("new")
+    assert contents(tmp_path / "f") == {"a": "mine"}
 
 
 def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:

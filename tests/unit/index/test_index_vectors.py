@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ import pytest
 from fakes import documents, index_of
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index, verify_index
+from longrank.index import vectors as module
 from longrank.index.reused_vectors import ReusedVectors
-from longrank.index.vector_folders import VectorsKey
-from longrank.index.vectors import DocumentVectors, find_vectors, write_vectors
+from longrank.index.vector_folders import VectorsDoNotFit, VectorsKey
+from longrank.index.vectors import DocumentVectors, find_vectors, stored_vectors, write_vectors
 from longrank.storage import read_manifest, write_manifest
 from longrank.types import Document, Passage, Segmentation
 
@@ -136,6 +138,24 @@ def test_writing_again_replaces_the_vectors(index: Index) -> None:
     found = stored.rows("d001", passages(0))
     assert found is not None
     assert found[0].tolist() == [[2000, 2002, 2004]]
+
+
+def test_vectors_that_are_replaced_while_they_are_opened_are_refused(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = module.PassageVectors
+
+    def meanwhile(*given: Any) -> Any:
+        opened = real(*given)
+        write_vectors(index, "m-windows", KEY, H, encoded(index, 2.0))
+        return opened
+
+    write_vectors(index, "m-windows", KEY, H, encoded(index))
+    monkeypatch.setattr(module, "PassageVectors", meanwhile)
+    for opens in (lambda: find_vectors(index, KEY), lambda: stored_vectors(index)):
+        with pytest.raises(VectorsDoNotFit, match="these vectors were replaced while they were opened; try again"):
+            opens()
+        write_vectors(index, "m-windows", KEY, H, encoded(index))
 
 
 def test_equal_vectors_give_equal_bytes(index: Index) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from longrank.errors import InputError, MissingExtra
+from longrank.errors import InputError, IntegrityError, MissingExtra
 from longrank.networks.model_files import find_model
 from longrank.scoring.cross_encoder import CrossEncoder
+from longrank.storage import seal
 from longrank.types import Notes
 from tiny_models import save_cross_encoder, save_encoder, task
 
@@ -70,6 +71,17 @@ def test_a_model_in_the_cache_scores_as_its_folder_does(cache: Path, made: dict[
     tasks = [task("the river bank", ["fish", "money"])]
     by_name, by_folder = (CrossEncoder(find_model(name)) for name in (f"{NAME}@v1", str(made["v1"])))
     assert by_name.score(tasks)[0].scores.tolist() == by_folder.score(tasks)[0].scores.tolist()
+
+
+def test_a_sealed_model_in_the_cache_is_named_by_its_commit(cache: Path, tmp_path: Path) -> None:
+    """A published model has the manifest of its folder; the hub may have fetched a part of the files."""
+    snapshot = cache / "snapshots" / COMMITS["main"]
+    (snapshot / "more.txt").write_text("of no use")
+    seal(snapshot, "model")
+    (snapshot / "more.txt").unlink()
+    assert find_model(NAME).fingerprint.startswith(f"{NAME}@{COMMITS['main']} sha256:")
+    with pytest.raises(IntegrityError, match=r"more\.txt: missing"):
+        find_model(str(snapshot))
 
 
 def test_what_is_in_the_cache_is_used_without_asking_the_network(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

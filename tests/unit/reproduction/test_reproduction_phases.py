@@ -68,7 +68,7 @@ def test_evidence_beside_an_output_is_checked_and_made_again(tmp_path: Path) -> 
         Phases(tmp_path, run).do(["rerank", "-o", str(tmp_path / "a")], tmp_path / "a")
 
     do_it()
-    assert check_outputs(tmp_path) == 2
+    assert check_outputs(tmp_path) == 1
     evidence.write_text("others")
     for read in (do_it, lambda: check_outputs(tmp_path)):
         with pytest.raises(IntegrityError, match=r"a\.evidence: checksum differs; delete the file to run"):
@@ -77,7 +77,24 @@ def test_evidence_beside_an_output_is_checked_and_made_again(tmp_path: Path) -> 
     with pytest.raises(IntegrityError, match=r"a\.evidence: missing"):
         check_outputs(tmp_path)
     do_it()
-    assert (check_outputs(tmp_path), ran) == (2, ["rerank", "rerank"])
+    assert (check_outputs(tmp_path), ran) == (1, ["rerank", "rerank"])
+
+
+def test_it_runs_again_if_the_evidence_that_it_read_was_made_again_with_other_content(tmp_path: Path) -> None:
+    run, scores, ran = tmp_path / "a.run", ["old"], []
+
+    def execute(command: Sequence[str], number: str) -> None:
+        ran.append(command[0])
+        Path(command[-1]).write_text("run")
+        if command[0] == "rerank":
+            (tmp_path / "a.run.evidence").write_text(scores[0])
+
+    for scores[0] in ("old", "old", "new"):
+        phases = Phases(tmp_path, execute)
+        (tmp_path / "a.run.evidence").unlink(missing_ok=True)
+        phases.do(["rerank", "-o", str(run)], run)
+        phases.do(["aggregate", f"{run}.evidence", "-o", str(tmp_path / "b")], tmp_path / "b")
+    assert ran == ["rerank", "aggregate", "rerank", "rerank", "aggregate"]
 
 
 def test_it_runs_again_if_what_it_read_was_made_again_with_other_content(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -509,6 +510,10 @@ def test_a_teacher_that_may_know_what_a_fold_tests_is_not_learned_from(folder: P
     ):
         validated(experiment(folder, sections=by_teacher), tmp_path / "t", only=["s2"])
     validated(experiment(folder, sections=by_teacher), tmp_path / "t", only=["s1"])
+    start = {"network": {"name": "parade-max", "model": str(tmp_path / "start")}}
+    shutil.copytree(tmp_path / "first" / "s1" / "model", tmp_path / "start")
+    with pytest.raises(InputError, match=r"start: the initial network learned from 2 of the 2 test queries of fold"):
+        experiment(folder, sections=start).task("s2", Notes())  # replaced after all folds were checked
     by_network = by_teacher | {"teacher": {"model": str(tmp_path / "first" / "s1" / "model")}}
     validated(experiment(folder, sections=by_network), tmp_path / "n", only=["s1"])
     for student in ("t", "n"):  # which learned from its own judgments and from its teacher's

@@ -169,7 +169,10 @@ def test_a_folder_without_checksums_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ['{"id": "d1", "queries": ["a b"]}\n', "1 Q0 d1 1 2.0 t\n"])
 def test_a_file_without_checksums_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.jsonl").write_text(text)
-    with pytest.raises(InputError, match=r"a\.jsonl: (has no checksums|does not begin with a JSON header line)"):
+    with pytest.raises(
+        InputError,
+        match=r"a\.jsonl: (is neither an evidence file nor|does not begin with a JSON)",
+    ):
         longrank.check(tmp_path / "a.jsonl")
 
 
