@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -105,6 +106,27 @@ def test_the_model_and_its_card_are_uploaded_with_the_token_and_the_folder_stays
     assert "license: mit" in card
     said = "".join(capsys.readouterr())
     assert "https://hub.test/commit/1" in said and "hf_secret" not in said + card
+
+
+def test_a_model_that_changes_while_it_is_uploaded_ends_with_an_error(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hub, weights = Hub(monkeypatch), copy / "model" / "model.safetensors"
+    monkeypatch.setattr(hub, "files", _Changing([".gitattributes"], lambda: weights.write_bytes(weights.read_bytes())))
+    assert main(["publish", str(copy), "--repo", "me/tiny"]) == 2
+    assert "model.safetensors: changed while the model was read; run the command again" in capsys.readouterr().err
+
+
+class _Changing(list[str]):
+    """Names of files; whoever reads them changes something."""
+
+    def __init__(self, names: list[str], change: Callable[[], object]) -> None:
+        super().__init__(names)
+        self._change = change
+
+    def __iter__(self) -> Iterator[str]:
+        self._change()
+        return super().__iter__()
 
 
 def test_files_of_an_earlier_model_in_the_repository_are_refused_or_deleted(

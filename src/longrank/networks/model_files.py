@@ -184,7 +184,7 @@ def check_unchanged(model: Model) -> None:
     new = {path for folder in folders for path in folder.iterdir() if _is_read(path, model.path)} - model.states.keys()
     for path, state in {**model.states, **dict.fromkeys(new)}.items():
         if stamp_of(path) != state:
-            raise InputError("changed while the model was loaded", path=path, fix="run the command again")
+            raise InputError("changed while the model was read", path=path, fix="run the command again")
 
 
 def check_tokenizer(folder: Path) -> None:

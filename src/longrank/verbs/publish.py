@@ -10,7 +10,7 @@ from typing import NamedTuple
 from longrank.errors import InputError
 from longrank.models.description import FILE, describe
 from longrank.networks.model_card import CARD
-from longrank.networks.model_files import INT8_GRAPH, SUFFIXES, find_model
+from longrank.networks.model_files import INT8_GRAPH, SUFFIXES, Model, check_unchanged, find_model
 from longrank.networks.uploading import upload
 from longrank.small_files import CONFIG, read_small
 from longrank.storage import MANIFEST
@@ -72,7 +72,8 @@ def publish(
 
     Raises:
         InputError: an unfinished training, a training per fold, an untrained network, no card without a training,
-            files that no model needs, such as pickled weights, or a repository with files of another model.
+            files that no model needs, such as pickled weights, a repository with files of another model, or a file
+            that changed while the model was uploaded: publish it again.
         IntegrityError: a file differs from its checksum.
         MissingExtra: the hub's client is not installed.
         LongRankError: the upload failed, as without network.
@@ -82,13 +83,14 @@ def publish(
     """
     notes = Notes() if notes is None else notes
     _check_names(repo, licence, dry_run)
-    path = _model(Path(folder), notes)
+    path, model = _model(Path(folder), notes)
     files = _files(path)
     card = _card(path, repo or _UNNAMED, licence, notes)
     sizes = {name: file.stat().st_size for name, file in files.items()} | {CARD: len(card.encode())}
     url = None
     if not dry_run and repo is not None:
         url = upload(files, card, repo, private=private, token=token, notes=notes, replace=replace)
+        check_unchanged(model)
     return Publication(path, dict(sorted(sizes.items())), card, url, notes)
 
 
@@ -101,8 +103,8 @@ def _check_names(repo: str | None, licence: str | None, dry_run: bool) -> None:
         raise InputError("is no licence's name on the hub", got=licence, fix="such as apache-2.0, mit or cc-by-4.0")
 
 
-def _model(folder: Path, notes: Notes) -> Path:
-    """Return the folder of the model after a check of all files.
+def _model(folder: Path, notes: Notes) -> tuple[Path, Model]:
+    """Return the folder of the model, and its files, after a check of all files.
 
     Raises:
         InputError, IntegrityError: as `publish`.
@@ -118,14 +120,14 @@ def _model(folder: Path, notes: Notes) -> Path:
         trainings = sorted(each.name for each in folder.iterdir() if begun_here(each))
         fix = f"choose a fold, such as {folder / (trainings or ['s1'])[0]}"
         raise InputError("holds a training per fold", path=folder, fix=fix)
-    find_model(str(path.resolve()))
+    model = find_model(str(path.resolve()))
     if (path / FILE).is_file() and describe(path)["untrained"]:
         raise InputError("the network has never been trained", path=path / FILE, fix="train it with longrank train")
     if (path / MANIFEST).is_file():
         check(path)
     else:
         notes.say(f"{path} has no {MANIFEST}, so checksums were not compared")
-    return path
+    return path, model
 
 
 def _files(folder: Path) -> dict[str, Path]:

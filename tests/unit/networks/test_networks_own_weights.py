@@ -78,9 +78,9 @@ def test_files_that_are_replaced_after_their_digest_was_computed_are_refused(tmp
     folder = save_cross_encoder(tmp_path / "model")
     model = find_model(str(folder))
     Path(shutil.copy(folder / "model.safetensors", tmp_path / "new")).replace(folder / "model.safetensors")
-    with pytest.raises(InputError, match=r"model.safetensors: changed while the model was loaded"):
+    with pytest.raises(InputError, match=r"model.safetensors: changed while the model was read"):
         CrossEncoder(model)
     CrossEncoder(model := find_model(str(folder)))
     (folder / "added_tokens.json").write_text("{}")
-    with pytest.raises(InputError, match=r"added_tokens.json: changed while the model was loaded"):
+    with pytest.raises(InputError, match=r"added_tokens.json: changed while the model was read"):
         CrossEncoder(model)

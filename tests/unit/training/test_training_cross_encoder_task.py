@@ -148,7 +148,7 @@ def test_a_model_that_is_replaced_before_its_lineage_was_read_is_refused(
         return real(*folders)
 
     monkeypatch.setattr(module, "lineage_of", replaced)
-    with pytest.raises(InputError, match=r"training\.json: changed while the model was loaded"):
+    with pytest.raises(InputError, match=r"training\.json: changed while the model was read"):
         opened(tmp_path, settings(model, {"name": "lce"}), GROUPS)
 
 

@@ -460,7 +460,7 @@ def test_an_initial_network_that_is_replaced_while_it_is_loaded_is_refused(
 
     monkeypatch.setattr(module, "load_network", meanwhile)
     sections = {"network": {"name": "parade-max", "model": str(network)}}
-    with pytest.raises(InputError, match=r"model\.safetensors: changed while the model was loaded"):
+    with pytest.raises(InputError, match=r"model\.safetensors: changed while the model was read"):
         validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
 
 
