@@ -113,8 +113,9 @@ def test_a_model_that_changes_while_it_is_uploaded_ends_with_an_error(
 ) -> None:
     hub, weights = Hub(monkeypatch), copy / "model" / "model.safetensors"
     monkeypatch.setattr(hub, "files", _Changing([".gitattributes"], lambda: weights.write_bytes(weights.read_bytes())))
-    assert main(["publish", str(copy), "--repo", "me/tiny"]) == 2
-    assert "model.safetensors: changed while the model was read; run the command again" in capsys.readouterr().err
+    assert main(["publish", str(copy), "--repo", "me/tiny"]) == 1
+    said = "model.safetensors: changed while it was uploaded to https://hub.test/commit/1; publish the model again"
+    assert said in capsys.readouterr().err
 
 
 class _Changing(list[str]):

@@ -403,13 +403,15 @@ def test_a_journal_that_is_replaced_or_removed_while_it_is_read_is_read_on(whole
         assert [first, *reading] == bodies
 
 
-def test_a_journal_that_grows_while_it_is_read_is_unfinished(whole: bytes, tmp_path: Path) -> None:
+def test_a_journal_that_grows_while_it_is_read_has_changed(whole: bytes, tmp_path: Path) -> None:
     reading = read_journal(tmp_path / "whole")
     next(reading)
     with (tmp_path / "whole").open("ab") as stream:
         stream.write(b"more")
-    with pytest.raises(IntegrityError, match="unfinished or damaged after byte"):
+    with pytest.raises(InputError, match="has changed since it was opened"):
         list(reading)
+    with pytest.raises(IntegrityError, match="unfinished or damaged after byte"):
+        list(read_journal(tmp_path / "whole"))
 
 
 def test_a_journal_cut_at_any_byte_resumes_to_the_same_bytes(whole: bytes, tmp_path: Path) -> None:

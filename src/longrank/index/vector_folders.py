@@ -58,9 +58,11 @@ def opening(folder: Path) -> Iterator[None]:
         InputError, IntegrityError: as `read_manifest`.
     """
     manifest = read_manifest(folder)
-    yield
-    if read_manifest(folder) != manifest:
-        raise VectorsDoNotFit("these vectors were replaced while they were opened", path=folder, fix="try again")
+    try:
+        yield
+    finally:
+        if read_manifest(folder) != manifest:
+            raise VectorsDoNotFit("these vectors were replaced while they were opened", path=folder, fix="try again")
 
 
 class VectorFolders(NamedTuple):

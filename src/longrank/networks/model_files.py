@@ -180,7 +180,7 @@ def check_unchanged(model: Model) -> None:
     Raises:
         InputError: a file is another by now.
     """
-    folders = {path.parent for path in model.states}
+    folders = {path.parent for path in model.states if path.parent.is_dir()}
     new = {path for folder in folders for path in folder.iterdir() if _is_read(path, model.path)} - model.states.keys()
     for path, state in {**model.states, **dict.fromkeys(new)}.items():
         if stamp_of(path) != state:

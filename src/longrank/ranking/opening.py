@@ -10,9 +10,10 @@ from typing import Any
 from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.config import toml_value
 from longrank.errors import InputError, shown
+from longrank.formats.evidence import LINEAGE
 from longrank.index import Index
 from longrank.models.description import lineage_of, run_of
-from longrank.networks.model_files import Model, check_unchanged
+from longrank.networks.model_files import Model
 from longrank.protocols import Aggregator, DocumentScorer
 from longrank.ranking.build import attach_vectors
 from longrank.ranking.cascade import CheapScorers, open_selector
@@ -106,17 +107,10 @@ _SETTING_OF = {
 }  # key of a training's section `read` -> key of a pipeline
 
 
-def lineage_read(scorer: DocumentScorer) -> list[dict[str, str]]:
-    """Return the trainings of the weights that a scorer has just loaded; see `lineage_of`.
-
-    Raises:
-        InputError: a description cannot be read, or a file of a model is another by now.
-    """
-    models = list(_models(scorer))
-    lineage = lineage_of(*(model.path for model in models))
-    for model in models:
-        check_unchanged(model)
-    return lineage
+def lineage_header(scorer: DocumentScorer) -> dict[str, object]:
+    """Return what an evidence header holds of the trainings of a scorer's weights; empty if there are none."""
+    lineage = lineage_of(*(model.path for model in _models(scorer)))
+    return {LINEAGE: lineage} if lineage else {}
 
 
 def _models(scorer: Any) -> Iterator[Model]:

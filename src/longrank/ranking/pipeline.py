@@ -11,7 +11,7 @@ give the same run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -22,13 +22,13 @@ from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
 from longrank.config import Assignments, listed
 from longrank.errors import InputError
-from longrank.formats.evidence import KEPT, LINEAGE, MISSING, STOPPED, evidence_header, missing_in, read_evidence
+from longrank.formats.evidence import KEPT, MISSING, STOPPED, evidence_header, missing_in, read_evidence
 from longrank.index import Index
 from longrank.index.filters import Filter
 from longrank.index.languages import digest_of_queries
 from longrank.protocols import Aggregator, DocumentScorer, Retriever
 from longrank.ranking.evidence_blocks import ScoreBlocks, collect_evidence, evidence_of
-from longrank.ranking.opening import lineage_read, open_aggregator, open_document_scorer
+from longrank.ranking.opening import lineage_header, open_aggregator, open_document_scorer
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.settings import PipelineSettings, load_pipeline
 from longrank.retrieval import first_stage, pipeline_retriever
@@ -43,17 +43,13 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A pipeline bound to an index; ``scorer`` is None if the first stage stands alone.
-
-    ``lineage`` are the trainings of the scorer's weights.
-    """
+    """A pipeline bound to an index; ``scorer`` is None if the first stage stands alone."""
 
     settings: PipelineSettings
     index: Index
     retriever: Retriever
     scorer: DocumentScorer | None
     aggregator: Aggregator
-    lineage: Sequence[Mapping[str, str]] = ()
 
     def __reduce__(self) -> NoReturn:
         """Refuse copies, also those for another process: the models are loaded."""
@@ -134,7 +130,7 @@ def open_pipeline(
     if settings.scorer is not None:
         cache = None if score_cache is None else Path(score_cache)
         scorer = open_document_scorer(index, settings, model, aggregator, notes, score_cache=cache)
-    return Pipeline(settings, index, retriever, scorer, aggregator, () if scorer is None else lineage_read(scorer))
+    return Pipeline(settings, index, retriever, scorer, aggregator)
 
 
 def filtered(pipeline: Pipeline, filter: Filter | None, notes: Notes | None = None) -> Pipeline:
@@ -294,7 +290,7 @@ def _header(
             **({} if not kept else {KEPT: kept}),
             **({} if stop is None else {STOPPED: with_options(by, pipeline.aggregator)}),
             **({} if mix is None else mix_header(mix)),
-            **({LINEAGE: pipeline.lineage} if pipeline.lineage else {}),
+            **lineage_header(scorer),
         },
     )
 

@@ -213,13 +213,16 @@ class Reranker:
         """
         notes = Notes()
         notes.add("queries cut at the scorer's limit", count=int(self.scorer.cuts_query(prepared.query.text)))
-        self.note_letters(prepared, notes)
         if self._shares:
             self._keep(notes)
+        letters = Notes()
+        self.note_letters(prepared, letters)
+        self._keep(letters)
+        notes.merge(letters)
         return notes
 
     def note_letters(self, texts: PreparedTexts, notes: Notes) -> None:
-        """Count the query and the documents whose words a scorer of words would find only by decomposed letters."""
+        """Count the query and the documents whose decomposed letters make other words, if the scorer reads words."""
         if not reads_words(self.scorer):
             return
         documents = [candidate.document for candidate in texts.block.candidates]

@@ -280,23 +280,33 @@ def read_journal(path: Path, header: Mapping[str, Any] | None = None) -> Iterato
         header: its header as it was read before; None: any.
 
     Raises:
-        InputError: not a journal, or a journal with another header by now.
+        InputError: not a journal, a journal with another header by now, or a file that another program writes to.
         IntegrityError: the file holds anything but whole committed records.
     """
     if not path.is_file():
         raise InputError("no such file", path=path)
     with path.open("rb") as stream:  # opened once: another file of its name changes nothing
         if _header_in(stream, path) != header and header is not None:
-            raise InputError("has changed since it was opened", path=path, fix="begin again")
-        end = stream.tell()
+            raise _changed(path)
+        began, end = os.fstat(stream.fileno()), stream.tell()
         pending: list[bytes] = []
-        for kind, body, after in _frames(stream, path):
-            if kind == _RECORD:
-                pending.append(body)
-            else:
-                yield from pending
-                pending = []
-            end = after
-        size = os.fstat(stream.fileno()).st_size
-    if pending or end != size:
-        raise IntegrityError(f"{path}: unfinished or damaged after byte {end}; run the command that wrote it again")
+        try:
+            for kind, body, after in _frames(stream, path):
+                if kind == _RECORD:
+                    pending.append(body)
+                else:
+                    yield from pending
+                    pending = []
+                end = after
+            if pending or end != os.fstat(stream.fileno()).st_size:
+                what = f"unfinished or damaged after byte {end}; run the command that wrote it again"
+                raise IntegrityError(f"{path}: {what}")
+        except IntegrityError as error:
+            now = os.fstat(stream.fileno())
+            if (now.st_size, now.st_mtime_ns) != (began.st_size, began.st_mtime_ns):
+                raise _changed(path) from error
+            raise
+
+
+def _changed(path: Path) -> InputError:
+    return InputError("has changed since it was opened", path=path, fix="begin again")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from unicodedata import normalize
+from unicodedata import is_normalized, normalize
 
 from longrank.errors import InputError
 from longrank.text import languages
@@ -172,9 +172,11 @@ DECOMPOSED = "whose decomposed letters make other words than composed letters (N
 
 
 def differs_composed(text: str, analyze: Callable[[str], object]) -> bool:
-    """Tell whether a text has other terms if its letters are composed (Unicode NFC)."""
-    composed = normalize("NFC", text)
-    return composed != text and analyze(composed) != analyze(text)
+    """Tell whether a word of a text has other terms if its letters are composed (Unicode NFC)."""
+    if is_normalized("NFC", text):
+        return False
+    words = dict.fromkeys(word for word in text.split() if not is_normalized("NFC", word))
+    return any(analyze(normalize("NFC", word)) != analyze(word) for word in words)
 
 
 def note_query(query: Query, terms: Callable[[Query], object], notes: Notes) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from longrank.errors import InputError
+from longrank.errors import InputError, LongRankError
 from longrank.models.description import FILE, describe
 from longrank.networks.model_card import CARD
 from longrank.networks.model_files import INT8_GRAPH, SUFFIXES, Model, check_unchanged, find_model
@@ -73,10 +73,10 @@ def publish(
     Raises:
         InputError: an unfinished training, a training per fold, an untrained network, no card without a training,
             files that no model needs, such as pickled weights, a repository with files of another model, or a file
-            that changed while the model was uploaded: publish it again.
+            that changed since the model was checked.
         IntegrityError: a file differs from its checksum.
         MissingExtra: the hub's client is not installed.
-        LongRankError: the upload failed, as without network.
+        LongRankError: the upload failed, as without network; or a file changed during the upload.
 
     Example:
         >>> longrank.publish("parade/s1", dry_run=True).card
@@ -89,8 +89,14 @@ def publish(
     sizes = {name: file.stat().st_size for name, file in files.items()} | {CARD: len(card.encode())}
     url = None
     if not dry_run and repo is not None:
-        url = upload(files, card, repo, private=private, token=token, notes=notes, replace=replace)
         check_unchanged(model)
+        url = upload(files, card, repo, private=private, token=token, notes=notes, replace=replace)
+        try:
+            check_unchanged(model)
+        except InputError as error:
+            raise LongRankError(
+                f"{error.path}: changed while it was uploaded to {url}; publish the model again"
+            ) from error
     return Publication(path, dict(sorted(sizes.items())), card, url, notes)
 
 

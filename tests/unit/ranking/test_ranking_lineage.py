@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,19 +71,6 @@ def test_evidence_has_the_lineage_of_its_model(
     reranked("lexical", "lexical", assignments={"passages.preset": "dai"})
     reranked("plain", "maxp", model=str(model))
     assert reranked("evidence", "maxp", model=str(model), **option(tmp_path))["lineage"] == [TRAINING]
-
-
-def test_an_open_pipeline_has_the_lineage_of_the_weights_that_it_loaded(model: Path, tmp_path: Path) -> None:
-    import longrank
-    from longrank.storage import read_header
-
-    index, folder = longrank.Index.build([("a", "river bank")], tmp_path / "index"), tmp_path / "model"
-    shutil.copytree(model, folder)
-    pipeline = longrank.open_pipeline(index, "maxp", model=str(folder))
-    (folder / "longrank.json").write_text((folder / "longrank.json").read_text().replace("of the fold", "of another"))
-    run = longrank.retrieve(index, {"1": "river"})
-    longrank.rerank(index, {"1": "river"}, run, pipeline=pipeline, evidence=tmp_path / "evidence")
-    assert read_header(tmp_path / "evidence")["lineage"] == [TRAINING]
 
 
 def test_a_comparison_keeps_the_lineage_of_its_evidence(model: Path, tmp_path: Path) -> None:

@@ -249,6 +249,7 @@ def test_decomposed_letters_are_noted() -> None:
     assert reranker.rank(normalize("NFD", query), [text]).notes.lines() == [f"queries {DECOMPOSED}: 1"]
     found = reranker.rank(query, [text, normalize("NFD", text), Document("d", normalize("NFD", text), "tea")])
     assert found.notes.lines() == [f"documents {DECOMPOSED}: 2"]
+    assert reranker.notes.lines() == [f"queries {DECOMPOSED}: 1", f"documents {DECOMPOSED}: 2"]
     assert reranker.rank("5 \u2126", ["5 \u03a9"]).notes.lines() == []  # not NFC, but the same word
 
 
