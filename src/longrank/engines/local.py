@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from multiprocessing import get_context, parent_process
+from multiprocessing import current_process, get_context, parent_process
 from multiprocessing.connection import wait
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -65,7 +65,7 @@ class Local:
         several = len(first) > 1
         functions = [function] * self.workers if callable(function) else list(function)
         numbered = enumerate(chain(_drained(first), tasks))
-        if not several:
+        if not several or current_process().daemon:  # a worker may not start workers of its own
             yield from ((number, functions[0](task)) for number, task in numbered)
             return
         with _started(functions) as pipes:

@@ -30,6 +30,19 @@ def test_an_error_of_a_task_is_raised_here(workers: int) -> None:
         list(Local(workers).each(math.sqrt, [4.0, -1.0, 9.0]))
 
 
+def pids_of_workers(n: int) -> set[int]:
+    return {pid for _, pid in Local(2).each(own_pid, range(n))}
+
+
+def own_pid(task: int) -> int:
+    return os.getpid()
+
+
+def test_a_worker_does_tasks_of_its_own_itself() -> None:
+    found = [pids for _, pids in Local(2).each(pids_of_workers, [3, 3])]
+    assert [len(pids) for pids in found] == [1, 1]
+
+
 def test_a_killed_process_is_an_error_not_an_endless_wait() -> None:
     with pytest.raises(
         LongRankError, match=r"a worker process was killed at block [01], perhaps for lack of memory; use fewer"
