@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from longrank.errors import IntegrityError
 from longrank.index.arrays import mapped, write_array
 from longrank.index.reader import Index
-from longrank.index.vector_folders import SPARSE_FOLDERS, VectorsKey, documents_by_hash, opening, write_passages
+from longrank.index.vector_folders import SPARSE_FOLDERS, VectorsKey, documents_by_hash, write_passages
 from longrank.storage import open_manifest
 from longrank.types import Document, Float32s, Notes, Passage, Segmentation
 
@@ -137,9 +137,7 @@ def stored_sparse(index: Index, name: str = "", model: Callable[[], str] | None 
         InputError, IntegrityError: as `VectorFolders.choose`.
         IntegrityError: a file is missing or of another size.
     """
-    folder = SPARSE_FOLDERS.choose(index, name, model)
-    with opening(folder):
-        SPARSE_FOLDERS.check(folder, index)
+    with SPARSE_FOLDERS.chosen(index, name, model) as folder:
         return SparseVectors(folder)
 
 

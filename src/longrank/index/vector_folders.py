@@ -126,10 +126,18 @@ class VectorFolders(NamedTuple):
         name = name or next(iter(folders))
         if name not in folders:
             raise InputError(f"the index has no {self.kind} of this name", got=name, fix=suggestion(name, folders))
-        self.check(folders[name], index)
+        self._check(folders[name], index)
         return folders[name]
 
-    def check(self, folder: Path, index: Index) -> None:
+    @contextmanager
+    def chosen(self, index: Index, name: str, model: Callable[[], str] | None = None) -> Iterator[Path]:
+        """Yield the folder of `choose` while its files are opened; raise as `choose` and `opening`."""
+        folder = self.choose(index, name, model)
+        with opening(folder):
+            self._check(folder, index)  # it may be another folder since it was chosen
+            yield folder
+
+    def _check(self, folder: Path, index: Index) -> None:
         """Raise VectorsDoNotFit if vectors are of other documents than an index; IntegrityError as `choose`."""
         manifest, expected = read_manifest(folder), (self.format, self.version, index.digest)
         if (manifest.get("format"), manifest.get("version"), manifest.get("index")) != expected:

@@ -204,9 +204,7 @@ def stored_vectors(index: Index, name: str = "", model: Callable[[], str] | None
         InputError, IntegrityError: as `VectorFolders.choose`.
         IntegrityError: a file is missing or of another size.
     """
-    folder = DENSE_FOLDERS.choose(index, name, model)
-    with opening(folder):
-        DENSE_FOLDERS.check(folder, index)
+    with DENSE_FOLDERS.chosen(index, name, model) as folder:
         return PassageVectors(folder, index)
 
 

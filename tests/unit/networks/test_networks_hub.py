@@ -73,7 +73,7 @@ def test_a_model_in_the_cache_scores_as_its_folder_does(cache: Path, made: dict[
     assert by_name.score(tasks)[0].scores.tolist() == by_folder.score(tasks)[0].scores.tolist()
 
 
-def test_a_sealed_model_in_the_cache_is_named_by_its_commit(cache: Path, tmp_path: Path) -> None:
+def test_a_sealed_model_in_the_cache_is_named_by_its_commit(cache: Path) -> None:
     """A published model has the manifest of its folder; the hub may have fetched a part of the files."""
     snapshot = cache / "snapshots" / COMMITS["main"]
     (snapshot / "more.txt").write_text("of no use")

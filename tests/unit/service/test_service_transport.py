@@ -101,7 +101,7 @@ def test_a_length_that_is_no_number_is_refused_with_400(server: Running, length:
 
 
 def test_a_body_shorter_than_its_length_says_is_refused_with_408_in_time(server: Running) -> None:
-    with server.client() as client:
+    with server.client(timeout=10) as client:
         client.send(request("POST", "/rerank", "Content-Type: application/json", "Content-Length: 50", body=b"{"))
         assert refused_head(client, 408, "slow")["connection"] == "close"
         assert client.is_closed()
