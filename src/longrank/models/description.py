@@ -9,16 +9,11 @@ from typing import Any
 
 from longrank.errors import InputError
 from longrank.networks.checks import read_json
-from longrank.networks.model_files import LINEAGE_FILE
+from longrank.networks.trainings import DESCRIPTION
 from longrank.types import Notes
 
-FILE = "longrank.json"
-TRAINED = "training.json"
-"""Record of the training, in folders of transformers models that LongRank trained."""
 _FORMAT = "longrank document network"
 _VERSION = 1
-_TRAINING = ("qrels", "fold", "learned")
-"""Keys of a training in a lineage: `longrank.training.learned_queries` has the last."""
 FORMER_DEFAULTS: dict[str, dict[str, Any]] = {"parade-transformer": {"positions": 0}}
 """Options whose default has changed: network -> option -> default in folders that do not name the option."""
 
@@ -32,7 +27,7 @@ def description(
         name: a key of `longrank.models.DOCUMENT_NETWORKS`.
         options: options of the network that were set.
         record: record of its training; None: untrained.
-        lineage: earlier trainings of an untrained network's weights (`lineage_of`).
+        lineage: earlier trainings of an untrained network's weights (`longrank.networks.trainings`).
     """
     return {
         "format": _FORMAT,
@@ -54,10 +49,10 @@ def describe(folder: Path) -> dict[str, Any]:
     Raises:
         InputError: no document network in that folder, or its version is newer.
     """
-    path = folder / FILE
+    path = folder / DESCRIPTION
     if not path.is_file():
         raise InputError(
-            f"holds no {FILE}: not a document network of longrank", path=folder, fix="longrank create makes one"
+            f"holds no {DESCRIPTION}: not a document network of longrank", path=folder, fix="longrank create makes one"
         )
     found = read_json(path)
     if found.get("format") != _FORMAT:
@@ -77,41 +72,6 @@ def describe(folder: Path) -> dict[str, Any]:
     return found
 
 
-def lineage_of(*folders: Path) -> list[dict[str, str]]:
-    """Return the trainings of the weights in folders of models, oldest first: digests of qrels, fold and queries.
-
-    Document networks, passage models that LongRank trained, and converted models know them; other models have none.
-
-    Raises:
-        InputError: a description or a record cannot be read.
-    """
-    lineage: list[dict[str, str]] = []
-    for folder in folders:
-        lineage += [training for training in _lineage(folder) if training not in lineage]
-    return lineage
-
-
-def _lineage(folder: Path) -> list[dict[str, str]]:
-    found, run = (describe(folder) if (folder / FILE).is_file() else _optional(folder / LINEAGE_FILE)), run_of(folder)
-    own = [{key: run[key] for key in _TRAINING if key in run}] if {"qrels", "fold"} <= run.keys() else []
-    return [*found.get("lineage", []), *run.get("lineage", []), *own]
-
-
-def run_of(folder: Path) -> dict[str, Any]:
-    """Return what the training of the weights in a model's folder depended on; empty if LongRank did not train them.
-
-    Raises:
-        InputError: a description or a record cannot be read.
-    """
-    record = describe(folder)["record"] if (folder / FILE).is_file() else _optional(folder / TRAINED)
-    run = (record or {}).get("run", {})
-    return run if isinstance(run, dict) else {}  # other programs' files may have this name
-
-
-def _optional(path: Path) -> dict[str, Any]:
-    return read_json(path) if path.is_file() else {}
-
-
 def check_trained(name: str, folder: Path, allow_untrained: bool, notes: Notes) -> None:
     """Refuse an untrained document network, or note it.
 
@@ -124,12 +84,12 @@ def check_trained(name: str, folder: Path, allow_untrained: bool, notes: Notes) 
     Raises:
         InputError: the network is untrained and `allow_untrained` is false; or as `describe`.
     """
-    if not (folder / FILE).is_file() or not describe(folder)["untrained"]:
+    if not (folder / DESCRIPTION).is_file() or not describe(folder)["untrained"]:
         return
     if not allow_untrained:
         raise InputError(
             "the network has never been trained, so its scores would be random",
-            path=folder / FILE,
+            path=folder / DESCRIPTION,
             fix="train it, or allow it: --allow-untrained or --set scorer.options.allow_untrained=true",
         )
     notes.say(f"'{name}' has never been trained, so its scores are random")

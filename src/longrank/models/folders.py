@@ -27,12 +27,13 @@ from safetensors.torch import load_file
 from longrank.errors import InputError, LongRankError, first_line
 from longrank.models import DOCUMENT_NETWORKS
 from longrank.models.create import checked_options
-from longrank.models.description import FILE, describe, description
+from longrank.models.description import describe, description
 from longrank.models.network import DocumentNetwork
 from longrank.networks.checks import check_weights, read_json, tensor_shapes
 from longrank.networks.cls_head import lacks_dense, leave_out_dense
 from longrank.networks.folder_files import check_links
 from longrank.networks.model_files import check_tokenizer
+from longrank.networks.trainings import DESCRIPTION
 from longrank.networks.weights_file import save_weights
 from longrank.registries import lookup
 from longrank.storage import seal
@@ -75,7 +76,7 @@ def save_network(
         InputError: `folder` holds something else, or cannot be written.
         LongRankError: writing failed.
     """
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / FILE).is_file():
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTION).is_file():
         raise InputError("holds something other than a document network", path=folder, fix="choose a new folder")
     described = description(network.name, network.options, record, lineage)
     with atomic_folder(folder) as new:
@@ -85,7 +86,7 @@ def save_network(
             # Copies, since safetensors refuses tensors that two names share (tied embeddings).
             weights = {key: values.detach().cpu().contiguous().clone() for key, values in module.state_dict().items()}
             save_weights(weights, new / name, new / "config.json")
-        (new / FILE).write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (new / DESCRIPTION).write_text(json.dumps(described, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         seal(new, "model")
 
 
@@ -98,13 +99,13 @@ def load_network(folder: Path) -> Loaded:
     """
     described = describe(folder)
     check_links(folder, folder)
-    with _explained(folder / FILE, "does not name a network known here"):
+    with _explained(folder / DESCRIPTION, "does not name a network known here"):
         name = described.get("network", "")
         kind: type[DocumentNetwork] = lookup(DOCUMENT_NETWORKS, name, "document network")
         options = checked_options(name, described["options"])
     with torch.random.fork_rng(devices=[]):  # the random weights are overwritten
         skeleton = _skeleton(folder, kind)
-        with _explained(folder / FILE, "does not fit the encoder"):
+        with _explained(folder / DESCRIPTION, "does not fit the encoder"):
             network = kind(skeleton, **options)
     network.name, network.options = name, options
     missing = [key for file, module in network.files().items() for key in _fill(folder / file, module)]

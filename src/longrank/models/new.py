@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.models.description import FILE, describe, lineage_of
+from longrank.models.description import describe
 from longrank.networks.checks import check_weights, read_json
 from longrank.networks.loading import loading
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_network
 from longrank.networks.pretrained import Pretrained, load_next_sentence, load_pretrained, load_sequence_classifier
+from longrank.networks.trainings import DESCRIPTION
 from longrank.types import Notes
 
 _HEADS = {"ForSequenceClassification": load_sequence_classifier, "ForNextSentencePrediction": load_next_sentence}
@@ -48,10 +49,9 @@ def create_folder(
             needs, or whose layers cannot be removed; or `folder` holds a trained network or something else.
         MissingExtra: torch or transformers are not installed.
     """
-    lineage = lineage_of(model.path)  # before the weights, whose loading checks that no file has changed
-    if (folder / FILE).is_file() and not describe(folder)["untrained"]:
+    if (folder / DESCRIPTION).is_file() and not describe(folder)["untrained"]:
         raise InputError("holds a trained network, which would be lost", path=folder, fix="choose a new folder")
-    if layers is not None and (model.path / FILE).is_file() and describe(model.path)["network"] == name:
+    if layers is not None and (model.path / DESCRIPTION).is_file() and describe(model.path)["network"] == name:
         if options or preset is not None:
             raise InputError("a student has its teacher's options", got=preset or next(iter(options)), fix="give none")
         network, tokenizer = _student(model, layers)
@@ -59,7 +59,7 @@ def create_folder(
         network, tokenizer = new_network(name, model, notes, options=options, preset=preset, seed=seed, layers=layers)
     with loading(model):
         from longrank.models.folders import save_network
-    save_network(folder, network, tokenizer, lineage=lineage)
+    save_network(folder, network, tokenizer, lineage=model.lineage)
 
 
 def new_network(
@@ -110,7 +110,7 @@ def _student(model: Model, layers: int) -> tuple[Any, Any]:
 
 def _pretrained(model: Model, notes: Notes) -> Pretrained:
     """Return the transformers model that the network is built on, possibly from another document network."""
-    if (model.path / FILE).is_file():
+    if (model.path / DESCRIPTION).is_file():
         from longrank.models.folders import load_network
 
         network, tokenizer, _ = load_network(model.path)

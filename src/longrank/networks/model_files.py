@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from longrank.errors import InputError, IntegrityError, MissingExtra
 from longrank.networks.checks import read_json, tensor_shapes
 from longrank.networks.folder_files import check_links, check_patterns
 from longrank.networks.hub import find_on_hub
+from longrank.networks.trainings import lineage_of, run_of
 from longrank.small_files import CONFIG, MIB, check_size, read_small
 from longrank.storage import MANIFEST, damaged, digest_of, missing, sealed_files, sha256_of, stamp_of
 
@@ -41,9 +43,6 @@ _PYLATE = "pylate.models.Dense.Dense"
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".metadata")
 """Suffixes of the files that a model's scores depend on."""
 
-LINEAGE_FILE = "lineage.json"
-"""Earlier trainings of the weights, in folders that `longrank convert` wrote; see `longrank.models.description`."""
-
 INT8_GRAPH = "openvino-int8"
 """Folder of the int8 graph of a quantised model."""
 
@@ -64,6 +63,8 @@ class Model:
         fingerprint: identity of weights, tokenizer and settings: a digest of the files, independent of the folder's
             place; for a Hugging Face name ``name@commit``, which identifies the weights, and a digest of the other
             files, since a cache may hold only some of them.
+        run: data and settings of the training of the weights; empty if LongRank did not train them.
+        lineage: trainings of the weights, oldest first.
         states: state of each file before its digest was computed.
     """
 
@@ -71,6 +72,8 @@ class Model:
     path: Path
     network: Path
     fingerprint: str
+    run: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    lineage: Sequence[Mapping[str, str]] = field(default=(), compare=False, repr=False)
     states: Mapping[Path, tuple[int, int, int] | None] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -157,7 +160,7 @@ def _checked(name: str, folder: Path, *, prefix: str = "", known: Mapping[Path, 
     if links:  # of a hub's snapshot, the commit names the weights, and settings may not have been downloaded
         _check_sealed(folder, files)
     fingerprint = f"{prefix}sha256:{digest_of(files)[:16]}"
-    return Model(name, folder, places[0], fingerprint, states)
+    return Model(name, folder, places[0], fingerprint, run_of(folder), lineage_of(folder), states)
 
 
 def _check_sealed(folder: Path, files: Mapping[str, str]) -> None:

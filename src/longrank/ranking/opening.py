@@ -12,8 +12,8 @@ from longrank.config import toml_value
 from longrank.errors import InputError, shown
 from longrank.formats.evidence import LINEAGE
 from longrank.index import Index
-from longrank.models.description import lineage_of, run_of
 from longrank.networks.model_files import Model
+from longrank.networks.trainings import united
 from longrank.protocols import Aggregator, DocumentScorer
 from longrank.ranking.build import attach_vectors
 from longrank.ranking.cascade import CheapScorers, open_selector
@@ -108,8 +108,8 @@ _SETTING_OF = {
 
 
 def lineage_header(scorer: DocumentScorer) -> dict[str, object]:
-    """Return what an evidence header holds of the trainings of a scorer's weights; empty if there are none."""
-    lineage = lineage_of(*(model.path for model in _models(scorer)))
+    """Return the entry of an evidence header on the trainings of a scorer's weights; empty if there are none."""
+    lineage = united(*(model.lineage for model in _models(scorer)))
     return {LINEAGE: lineage} if lineage else {}
 
 
@@ -126,7 +126,7 @@ def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> Non
     """Note where a pipeline reads documents otherwise than the training of its network, which may cost quality."""
     if getattr(scorer, "model", None) is None:
         return
-    training = run_of(scorer.model.path).get("training")
+    training = scorer.model.run.get("training")
     then = training.get("read", {}) if isinstance(training, dict) else {}
     now = {
         "passages": settings.passages.preset,

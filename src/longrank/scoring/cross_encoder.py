@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError
-from longrank.models.description import FILE, TRAINED, check_trained, describe
+from longrank.models.description import check_trained, describe
 from longrank.networks.acceleration import accelerate_by, computed_by
 from longrank.networks.backends import check_backend
 from longrank.networks.feeding import (
@@ -28,6 +28,7 @@ from longrank.networks.feeding import (
 from longrank.networks.heads import load_classifier, n_outputs, stated_tokens
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
+from longrank.networks.trainings import DESCRIPTION, TRAINED
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.registries import check_at_least
 from longrank.scoring.long_context import choose_global_attention, global_attention_mask
@@ -162,7 +163,7 @@ def _note_other_score(model: Model, unit: str, notes: Notes) -> None:
 
     The second output alone ranks differently from the difference of the two.
     """
-    if (model.path / FILE).is_file():
+    if (model.path / DESCRIPTION).is_file():
         learned = describe(model.path)["options"].get("score", "logit")
     elif (model.path / TRAINED).is_file():
         learned = "logit_diff"
@@ -196,7 +197,7 @@ def _check_labels(model: Model, network: Any) -> None:
 
 def _is_own(model: Model) -> bool:
     """Say whether LongRank wrote the folder."""
-    return (model.path / FILE).is_file() or (model.path / TRAINED).is_file()
+    return (model.path / DESCRIPTION).is_file() or (model.path / TRAINED).is_file()
 
 
 def _note_new_head(model: Model, network: Any, notes: Notes) -> None:

@@ -21,9 +21,9 @@ from longrank.formats.evidence import LINEAGE
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
-from longrank.models.description import lineage_of
 from longrank.models.network_reader import Kept
 from longrank.networks.model_files import find_model
+from longrank.networks.trainings import united
 from longrank.storage import digest_of, read_header, sha256_of, stamp_of
 from longrank.training.judgments import Sampled, judgments_to_learn
 from longrank.training.learned_queries import LEARNED, check_unseen, packed
@@ -139,14 +139,14 @@ class Experiment:
 
     def _check_start(self, names: Sequence[str]) -> None:
         """Refuse an initial network or a teacher that learned from test queries of a fold."""
-        place = find_model(self.settings.network.model).path
-        self._check_lineage(lineage_of(place), names, "initial network", place)
+        model = find_model(self.settings.network.model)
+        self._check_lineage(model.lineage, names, "initial network", model.path)
         if self.settings.teacher is not None:
             if self.settings.teacher.evidence is not None:
                 lineage, place = self._taught.lineage, Path(self.settings.teacher.evidence)
             else:
-                place = find_model(str(self.settings.teacher.model)).path
-                lineage = lineage_of(place)
+                teacher = find_model(str(self.settings.teacher.model))
+                lineage, place = teacher.lineage, teacher.path
             self._check_lineage(lineage, names, "teacher", place)
 
     def _check_lineage(
@@ -187,9 +187,8 @@ class Experiment:
 
     def identity(self, name: str, task: RankingTask) -> dict[str, Any]:
         """Return everything that the weights depend on, apart from the loop's settings."""
-        lineage = list(task.lineage)
         taught_by, teacher = self._teacher_identity(task)
-        lineage += [training for training in taught_by if training not in lineage]
+        lineage = united(task.lineage, taught_by)
         learned = packed(self.queries[query_id] for query_id in self._learned_ids(name))
         return {
             **({"lineage": lineage} if lineage else {}),

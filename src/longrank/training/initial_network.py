@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from longrank.errors import InputError, shown
 from longrank.models.create import checked_options, options_of, preset_options
-from longrank.models.description import FILE, describe, lineage_of
+from longrank.models.description import describe
 from longrank.models.folders import load_network
 from longrank.models.network import DocumentNetwork
 from longrank.models.network_reader import NetworkReader, query_limit
@@ -16,6 +16,7 @@ from longrank.models.new import new_network
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
 from longrank.networks.loading import choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model, find_model
+from longrank.networks.trainings import DESCRIPTION
 from longrank.protocols import Segmenter
 from longrank.text.segment import make_segmenter
 from longrank.training.dropout import set_dropout
@@ -47,7 +48,6 @@ def open_initial(settings: DocumentTraining, notes: Notes) -> Initial:
         MissingExtra: torch or transformers are not installed.
     """
     model = find_model(settings.network.model)
-    lineage = lineage_of(model.path)  # before the weights, whose loading checks that no file has changed
     network, tokenizer = _network(settings, model, notes)
     network.to(Ranks().device)  # before the reader asks for the device
     check_outputs(settings, 2 if network.unit == "logprob" else 1)
@@ -55,7 +55,7 @@ def open_initial(settings: DocumentTraining, notes: Notes) -> Initial:
     read = settings.read
     segmenter = make_segmenter(read.passages, read.options, reader.offset_tokenizer, title=read.title)
     _check_passages(network, segmenter)
-    return Initial(reader, tokenizer, segmenter, model.fingerprint, lineage)
+    return Initial(reader, tokenizer, segmenter, model.fingerprint, model.lineage)
 
 
 def _reader(settings: DocumentTraining, model: Model, network: Any, tokenizer: Any) -> NetworkReader:
@@ -84,7 +84,7 @@ def _reader(settings: DocumentTraining, model: Model, network: Any, tokenizer: A
 def _network(settings: DocumentTraining, model: Model, notes: Notes) -> tuple[Any, Any]:
     """Return the network to train and its tokenizer: from a folder, or new on a pretrained model."""
     options = settings.network
-    if (model.path / FILE).is_file():
+    if (model.path / DESCRIPTION).is_file():
         _check_same(options, describe(model.path), model.path)
         with loading(model):
             network, tokenizer, _ = load_network(model.path)

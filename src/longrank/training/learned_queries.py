@@ -52,7 +52,7 @@ def check_unseen(
     """Refuse weights that learned from test queries of a fold.
 
     Args:
-        lineage: trainings of the weights (`longrank.models.description.lineage_of`).
+        lineage: trainings of the weights (`longrank.networks.trainings.lineage_of`).
         folds: the folds to test.
         queries: query_id -> query.
         judged: digest of all judgments. A training by the same judgments has queries of the same ids, also by other

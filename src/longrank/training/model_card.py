@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.models import DOCUMENT_NETWORKS
-from longrank.models.description import FILE, TRAINED, describe
+from longrank.models.description import describe
 from longrank.networks.checks import read_json, tensor_shapes
 from longrank.networks.model_card import card, code, rerank_command
+from longrank.networks.trainings import DESCRIPTION, TRAINED
 from longrank.registries import lookup
 
 _SHOWN = 40  # validations in a card
@@ -45,7 +46,7 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     Raises:
         InputError: the record cannot be read.
     """
-    if (folder / FILE).is_file():
+    if (folder / DESCRIPTION).is_file():
         record: dict[str, Any] | None = describe(folder)["record"]
         return record
     return read_json(folder / TRAINED) if (folder / TRAINED).is_file() else None
@@ -111,7 +112,7 @@ def _use(folder: Path, name: str) -> _Use:
         python = f"from sentence_transformers import SentenceTransformer\n\n{python}"
         command = f'longrank search my.index "a query" --pipeline minilm --model {name}'
         return _Use("sentence-transformers", "sentence-similarity", python, command)
-    network = describe(folder)["network"] if (folder / FILE).is_file() else None
+    network = describe(folder)["network"] if (folder / DESCRIPTION).is_file() else None
     config = read_json(folder / "config.json")
     kind = str((config.get("architectures") or [""])[0])
     if kind.endswith("ForConditionalGeneration"):

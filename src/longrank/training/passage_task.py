@@ -14,10 +14,10 @@ import torch
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate, summarise
 from longrank.evaluation.names import parse_measure
-from longrank.models.description import TRAINED, lineage_of
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder
 from longrank.networks.loading import choose_max_tokens, position_limit, quiet
-from longrank.networks.model_files import Model, check_unchanged
+from longrank.networks.model_files import Model
+from longrank.networks.trainings import TRAINED
 from longrank.storage import seal
 from longrank.storage.folders import atomic_folder
 from longrank.training.cuts import Cuts
@@ -63,9 +63,7 @@ class PassageTask(ABC):
         notes: Notes,
         limits: tuple[int | None, ...] | None = None,
     ) -> None:
-        self.network, self.fingerprint = network.to(Ranks().device), model.fingerprint
-        self.lineage = lineage_of(model.path)
-        check_unchanged(model)  # the lineage was read after the weights
+        self.network, self.fingerprint, self.lineage = network.to(Ranks().device), model.fingerprint, model.lineage
         self._tokenizer, self._cuts = tokenizer, Cuts(notes)
         if settings.network.dropout is not None:
             set_dropout(network, settings.network.dropout)

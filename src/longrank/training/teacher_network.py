@@ -10,13 +10,14 @@ import numpy as np
 import torch
 
 from longrank.errors import InputError
-from longrank.models.description import FILE, describe, lineage_of
+from longrank.models.description import describe
 from longrank.models.folders import load_network
 from longrank.models.network import padded
 from longrank.models.network_reader import NetworkReader, query_limit
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
 from longrank.networks.loading import choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import find_model
+from longrank.networks.trainings import DESCRIPTION
 from longrank.storage.kept import Kept, key_of
 from longrank.training.ranks import Ranks
 from longrank.types import Float32s, Notes
@@ -48,9 +49,10 @@ class TeacherNetwork:
         model = find_model(str(settings.teacher and settings.teacher.model))
         with loading(model):
             if describe(model.path)["untrained"]:
-                raise InputError("the teacher has never been trained", path=model.path / FILE, fix="train it first")
+                raise InputError(
+                    "the teacher has never been trained", path=model.path / DESCRIPTION, fix="train it first"
+                )
             network, tokenizer, _ = load_network(model.path)
-            self.lineage = lineage_of(model.path)
         if network.unit != student.unit:
             raise InputError(
                 f"the teacher's output is a {network.unit}, the student's a {student.unit}",
@@ -64,7 +66,7 @@ class TeacherNetwork:
                 path=model.path,
                 fix="make both with the same number of positions",
             )
-        self.fingerprint = model.fingerprint
+        self.fingerprint, self.lineage = model.fingerprint, model.lineage
         self._network = network.to(Ranks().device)
         self._reader = NetworkReader(
             network,

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from longrank.errors import InputError
-from longrank.models.description import lineage_of
 from longrank.networks.conversion.heads import FAMILIES
 from longrank.networks.conversion.sources import Source, find_source
 from longrank.networks.loading import loading
 from longrank.networks.model_files import SUFFIXES, Model, Unconverted, find_model
+from longrank.networks.trainings import lineage_of, united
 from longrank.registries import suggestion
 from longrank.storage import digest_of, sha256_of
 from longrank.storage.cache import cache_folder
@@ -90,7 +90,7 @@ def convert(
         if checkpoint.head == "parade":
             written = write_network(found, checkpoint, folder)
         else:
-            lineage = lineage_of(place, *([find_model(found.base).path] if found.base else []))
+            lineage = united(lineage_of(place), find_model(found.base).lineage if found.base else ())
             written = write_checkpoint(found, checkpoint, folder, notes, lineage)
     return Conversion(folder, *written, notes)
 

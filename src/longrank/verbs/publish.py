@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from longrank.errors import InputError, LongRankError
-from longrank.models.description import FILE, describe
+from longrank.models.description import describe
 from longrank.networks.model_card import CARD
 from longrank.networks.model_files import INT8_GRAPH, SUFFIXES, Model, check_unchanged, find_model
+from longrank.networks.trainings import DESCRIPTION
 from longrank.networks.uploading import upload
 from longrank.small_files import CONFIG, read_small
 from longrank.storage import MANIFEST
@@ -127,8 +128,10 @@ def _model(folder: Path, notes: Notes) -> tuple[Path, Model]:
         fix = f"choose a fold, such as {folder / (trainings or ['s1'])[0]}"
         raise InputError("holds a training per fold", path=folder, fix=fix)
     model = find_model(str(path.resolve()))
-    if (path / FILE).is_file() and describe(path)["untrained"]:
-        raise InputError("the network has never been trained", path=path / FILE, fix="train it with longrank train")
+    if (path / DESCRIPTION).is_file() and describe(path)["untrained"]:
+        raise InputError(
+            "the network has never been trained", path=path / DESCRIPTION, fix="train it with longrank train"
+        )
     if (path / MANIFEST).is_file():
         check(path)
     else:

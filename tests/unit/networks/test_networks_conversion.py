@@ -15,10 +15,10 @@ import pytest
 
 import longrank
 from longrank.errors import InputError
-from longrank.models.description import lineage_of
 from longrank.networks.conversion.names import new_names
 from longrank.networks.conversion.sources import _adapted
 from longrank.networks.model_files import find_model
+from longrank.networks.trainings import lineage_of
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.types import Notes
 from longrank.verbs.convert import converted

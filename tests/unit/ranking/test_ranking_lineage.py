@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ def test_a_comparison_keeps_the_lineage_of_its_evidence(model: Path, tmp_path: P
 
 
 def test_a_passage_model_has_the_lineage_of_the_network_that_it_began_with(model: Path, tmp_path: Path) -> None:
-    from longrank.models.description import lineage_of
+    from longrank.networks.trainings import lineage_of
     from longrank.training.passage_data.examples import group
     from passage_trainings import settings, trained
 
@@ -99,12 +100,35 @@ def test_a_passage_model_has_the_lineage_of_the_network_that_it_began_with(model
     assert lineage_of(tmp_path / "out" / "model") == [TRAINING]
 
 
-@pytest.mark.parametrize("content", ["{}", '{"run": "of another program"}'])
-def test_records_of_other_programs_have_no_lineage(content: str, tmp_path: Path) -> None:
-    from longrank.models.description import lineage_of
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("training.json", "{}"),
+        ("training.json", '{"run": "of another program"}'),
+        ("training.json", '{"run": {"qrels": 1, "fold": 2, "lineage": "of another program"}}'),
+        ("lineage.json", '{"lineage": {"of": "another program"}}'),
+        ("lineage.json", '{"lineage": ["of another program", {"qrels": "only"}, {"qrels": "a", "fold": 3}]}'),
+    ],
+)
+def test_records_of_other_programs_have_no_lineage(name: str, content: str, tmp_path: Path) -> None:
+    from longrank.networks.trainings import lineage_of
 
-    (tmp_path / "training.json").write_text(content)
-    assert lineage_of(tmp_path, tmp_path) == []
+    (tmp_path / name).write_text(content)
+    assert lineage_of(tmp_path) == []
+
+
+def test_an_open_pipeline_writes_the_lineage_of_the_weights_that_it_loaded(model: Path, tmp_path: Path) -> None:
+    import longrank
+    from longrank.ranking.pipeline import open_pipeline
+    from longrank.storage import read_header
+
+    index = longrank.Index.build([("a", "river bank"), ("b", "king moon river")], tmp_path / "index")
+    run, folder = longrank.retrieve(index, {"1": "river"}), tmp_path / "model"
+    shutil.copytree(model, folder)
+    opened = open_pipeline(index, "maxp", model=str(folder))
+    shutil.rmtree(folder)
+    longrank.rerank(index, {"1": "river"}, run, pipeline=opened, evidence=tmp_path / "evidence")
+    assert read_header(tmp_path / "evidence")["lineage"] == [TRAINING]
 
 
 @pytest.mark.parametrize("kind", ["bi-encoder", "cross-encoder"])

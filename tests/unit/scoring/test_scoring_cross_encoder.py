@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError, LongRankError
-from longrank.models.description import TRAINED
 from longrank.networks.model_files import find_model
+from longrank.networks.trainings import TRAINED
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.types import Notes
 from tiny_models import FAMILIES, MAX_TOKENS, save_cross_encoder, task

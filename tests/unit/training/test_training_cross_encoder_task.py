@@ -135,19 +135,20 @@ def test_what_is_saved_begins_another_training_with_its_head(encoder: Path, tmp_
         assert torch.equal(values, again.network.state_dict()[name])
 
 
-def test_a_model_that_is_replaced_before_its_lineage_was_read_is_refused(
+def test_a_model_that_is_replaced_after_its_lineage_was_read_is_refused(
     encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from longrank.training import passage_task as module
+    from longrank.networks import model_files
 
-    model, real = tmp_path / "model", module.lineage_of
+    model, real = tmp_path / "model", model_files.lineage_of
     shutil.copytree(encoder, model)
 
-    def replaced(*folders: Path) -> Any:
+    def replaced(folder: Path) -> Any:
+        lineage = real(folder)
         (model / "training.json").write_text('{"run": {"qrels": "a", "fold": "b"}}')
-        return real(*folders)
+        return lineage
 
-    monkeypatch.setattr(module, "lineage_of", replaced)
+    monkeypatch.setattr(model_files, "lineage_of", replaced)
     with pytest.raises(InputError, match=r"training\.json: changed while the model was read"):
         opened(tmp_path, settings(model, {"name": "lce"}), GROUPS)
 

@@ -331,7 +331,7 @@ def test_a_network_that_may_know_what_a_fold_tests_is_not_gone_on_with(folder: P
 
 
 def test_a_passage_model_that_began_with_such_a_network_is_not_gone_on_with(folder: Path, tmp_path: Path) -> None:
-    from longrank.models.description import lineage_of
+    from longrank.networks.trainings import lineage_of
     from tiny_models import save_encoder
 
     validated(experiment(folder), tmp_path / "first", only=["s1"])
@@ -488,7 +488,7 @@ def test_a_flipped_bit_in_a_finished_training_is_noticed(folder: Path, tmp_path:
 
 def test_a_teacher_that_may_know_what_a_fold_tests_is_not_learned_from(folder: Path, tmp_path: Path) -> None:
     import longrank
-    from longrank.models.description import lineage_of
+    from longrank.networks.trainings import lineage_of
 
     first = experiment(folder)
     validated(first, tmp_path / "first", only=["s1"])

@@ -21,9 +21,10 @@ from longrank.networks.conversion.reading import read_tensors
 from longrank.networks.conversion.sources import Source
 from longrank.networks.heads import load_classifier
 from longrank.networks.model_card import CARD, card, code, rerank_command
-from longrank.networks.model_files import LINEAGE_FILE, find_model
+from longrank.networks.model_files import find_model
 from longrank.networks.pretrained import load_pretrained
 from longrank.networks.sentence_encoder import load_sentence_encoder
+from longrank.networks.trainings import LINEAGE_FILE
 from longrank.networks.weights_file import save_weights
 from longrank.storage import sha256_of
 from longrank.storage.folders import atomic_folder
