@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ class Source:
         queries: the collection, if it has queries.
         qrels: the collection, if it has judgments.
         passage_qrels: the collection, if it has judgments of passages.
+        files: files of the documents, which each call of `documents` reads.
     """
 
     documents: Callable[[], Iterable[Document]]
@@ -33,6 +34,7 @@ class Source:
     queries: Collection | None = None
     qrels: Collection | None = None
     passage_qrels: Collection | None = None
+    files: Sequence[Path] = ()
 
 
 def open_source(source: Any, notes: Notes) -> Source:
@@ -68,7 +70,8 @@ def _of_collection(parts: Collection, notes: Notes) -> Source:
             yield located.document
 
     queries, qrels, passages = (parts if part else None for part in (parts.queries, parts.qrels, parts.passage_qrels))
-    return Source(documents, {"words": words, "terms": _terms}, queries, qrels, passages)
+    counts: dict[str, Count] = {"words": words, "terms": _terms}
+    return Source(documents, counts, queries, qrels, passages, parts.document_files())
 
 
 def _terms(number: int, document: Document) -> int:

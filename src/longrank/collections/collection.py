@@ -60,6 +60,11 @@ class Collection:
         index_only = ("--index-only", self.entry.index_only) if self.entry.index_only else ()
         return (*fields, *index_only, *(("--title-in-text",) if self.entry.title_in_text else ()))
 
+    def document_files(self) -> list[Path]:
+        """Return all files of the documents' sources; none of ``irds:ID``."""
+        found = ((source, *sorted(source.rglob("*"))) for source in map(Path, self.sources))
+        return [path for paths in found for path in paths if path.is_file()]
+
     @property
     def _has_fields(self) -> bool:
         """True if documents have the fields of the catalogue, as those of ir_datasets, and of MS MARCO's TSV files."""

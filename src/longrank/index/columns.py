@@ -77,6 +77,11 @@ class Column:
         mask[self.docs[wanted[self.codes]]] = True
         return mask
 
+    def without(self, kinds: set[int]) -> int:
+        """Return the number of documents that have values, but none of some kinds."""
+        ends = [(bisect_left(self.values, (kind,)), bisect_left(self.values, (kind + 1,))) for kind in kinds]
+        return int((self.having([slice(None)]) & ~self.having([slice(*end) for end in ends])).sum())
+
     def counts(self, mask: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Return int64[V], the number of documents with each value, among the documents of a mask."""
         codes = self.codes if mask is None else self.codes[mask[self.docs]]

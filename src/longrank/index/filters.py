@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 
 from longrank.errors import InputError
 from longrank.index.columns import KINDS, TEXT, Column, Scalar
+from longrank.types import Notes
 
 Mask = NDArray[np.bool_]
 
@@ -50,6 +53,26 @@ class Filter(ABC):
             InputError: a field that no document has, or values of another kind than the documents'.
         """
 
+    def conditions(self) -> Iterator[AnyValue]:
+        """Yield the conditions on values."""
+        yield from ()
+
+
+def note_other_kinds(filter: Filter, columns: Columns, notes: Notes) -> None:
+    """Count the documents whose field holds only values of other kinds than the filter compares it with."""
+    kinds: dict[str, set[int]] = {}
+    for condition in filter.conditions():
+        kinds.setdefault(condition.field, set()).update(value.kind for value in condition.values)
+    for field, given in kinds.items():
+        column = columns.column(field)
+        if others := column.kinds - given:
+            kind = f"documents whose '{field}' is {_named(others)}, not {_named(given)} as in the filter"
+            notes.add(kind, count=column.without(given))
+
+
+def _named(kinds: set[int]) -> str:
+    return " and ".join(KINDS[kind] for kind in sorted(kinds))
+
 
 @dataclass(frozen=True)
 class AnyValue(Filter):
@@ -66,6 +89,10 @@ class AnyValue(Filter):
     operator: str
     values: tuple[Scalar, ...]
     place: str
+
+    def conditions(self) -> Iterator[AnyValue]:
+        """Yield the condition itself."""
+        yield self
 
     def mask(self, columns: Columns) -> Mask:
         """Return the documents with such a value."""
@@ -88,8 +115,7 @@ class AnyValue(Filter):
 
     def _check(self, value: Scalar, kinds: set[int]) -> None:
         if kinds and value.kind not in kinds:
-            held = " and ".join(KINDS[kind] for kind in sorted(kinds))
-            fix = f"the field holds {held}"
+            fix = f"the field holds {_named(kinds)}"
             fix += ', e.g. "2020"' if TEXT in kinds and value.kind == 1 else ""
             raise InputError(f"{self.place}: no document has such a value", got=value.value, fix=fix)
 
@@ -157,6 +183,10 @@ class Not(Filter):
         """Return the documents that do not match."""
         return ~self.part.mask(columns)
 
+    def conditions(self) -> Iterator[AnyValue]:
+        """Yield the conditions of the part."""
+        return self.part.conditions()
+
 
 @dataclass(frozen=True)
 class Every(Filter):
@@ -168,6 +198,10 @@ class Every(Filter):
         """Return the documents that match all parts."""
         return reduce(np.logical_and, (part.mask(columns) for part in self.parts), np.ones(columns.n_docs, np.bool_))
 
+    def conditions(self) -> Iterator[AnyValue]:
+        """Yield the conditions of all parts."""
+        return chain.from_iterable(part.conditions() for part in self.parts)
+
 
 @dataclass(frozen=True)
 class Some(Filter):
@@ -178,3 +212,7 @@ class Some(Filter):
     def mask(self, columns: Columns) -> Mask:
         """Return the documents that match any part."""
         return reduce(np.logical_or, (part.mask(columns) for part in self.parts))
+
+    def conditions(self) -> Iterator[AnyValue]:
+        """Yield the conditions of all parts."""
+        return chain.from_iterable(part.conditions() for part in self.parts)

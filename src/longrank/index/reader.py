@@ -27,7 +27,7 @@ from longrank.index.arrays import Array
 from longrank.index.builder import write_index
 from longrank.index.changeable import Changeable
 from longrank.index.documents import Slots
-from longrank.index.filters import Filter
+from longrank.index.filters import Filter, note_other_kinds
 from longrank.index.folder import VECTORS, open_parts, place_of, read_manifest
 from longrank.index.languages import Languages, keeping
 from longrank.index.living import Readers, readers_of
@@ -293,7 +293,8 @@ class Index(Changeable):
 
         Args:
             filter: the filter.
-            notes: says if no document matches, or every one: then a value is often misspelt.
+            notes: says if no document matches, or every one: then a value is often misspelt; counts documents whose
+                field holds values of other kinds than the filter's.
 
         Raises:
             InputError: a field that no document has, or values of another type than the documents'.
@@ -302,8 +303,10 @@ class Index(Changeable):
             fix = "no document has other fields than title and text, or an earlier version built it; build it again"
             raise InputError("the index holds no metadata", path=self.place, fix=fix)
         mask = self.stored.mask(filter)
-        if notes is not None and (mask.all() or not mask.any()):
-            notes.say(f"{'every' if mask.any() else 'no'} document matches the filter")
+        if notes is not None:
+            note_other_kinds(filter, self.stored, notes)
+            if mask.all() or not mask.any():
+                notes.say(f"{'every' if mask.any() else 'no'} document matches the filter")
         return mask
 
     def doc_id(self, number: int) -> str:

@@ -59,12 +59,7 @@ def check_documents(folder: Path, collection: Collection) -> None:
 
 def _state(collection: Collection) -> str:
     """Return a digest of the names and states of the document files."""
-    files = [
-        path
-        for source in map(Path, collection.sources)
-        for path in (source, *sorted(source.rglob("*")))
-        if path.is_file()
-    ]
+    files = collection.document_files()
     return digest_of([str(path) for path in files] + [state_of(files)])
 
 

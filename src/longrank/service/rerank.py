@@ -114,9 +114,9 @@ async def rerank(service: Service, request: RerankRequest, deadline: float) -> A
         (texts, n_tokens), scores = await scored(
             service, reranker.scorer, prepare, weight=plan.weight, cost=plan.cost, deadline=deadline
         )
-        results, cut = await asyncio.to_thread(finished, reranker, texts, scores, request)
+        results, warnings = await asyncio.to_thread(finished, reranker, texts, scores, request)
         results = await with_highlights(service, results, lambda: reranker.sentences(texts, results), deadline)
-    return answered(service, request, plan, results, cut, n_tokens)
+    return answered(service, request, plan, results, warnings, n_tokens)
 
 
 class Plan(NamedTuple):
@@ -156,21 +156,15 @@ def answered(  # noqa: PLR0917
     request: RerankRequest,
     plan: Plan,
     results: list[RankedText],
-    cut: Sequence[str],
+    warnings: Sequence[str],
     n_tokens: int,
     partial: Partial | None = None,
 ) -> Answer:
-    """Return the answer to a request.
-
-    Raises:
-        Refusal: 422, text stays unread, which the request forbids.
-    """
-    if cut and not request.may_cut:
-        raise Refusal(422, "invalid", f"truncation is off, but {'; '.join(cut)}")
+    """Return the answer to a request; `warnings` are of its documents."""
     service.metrics.truncated(sum(result.truncated for result in results))
     aggregator = plan.reranker.aggregator_name if request.aggregator is None else request.aggregator.name
-    warnings = [*plan.warnings, *request.warnings, *cut]
-    return Answer(results, plan.served.name, plan.reranker.unit, aggregator, warnings, n_tokens, partial)
+    every = [*plan.warnings, *request.warnings, *warnings]
+    return Answer(results, plan.served.name, plan.reranker.unit, aggregator, every, n_tokens, partial)
 
 
 def cost_of_sentences(served: Served, n_passages: int) -> int:
@@ -256,7 +250,13 @@ def finished(
     *,
     partial: bool = False,
 ) -> tuple[list[RankedText], list[str]]:
-    """Return the ranked documents, and a sentence for each kind of unread text, but for what a deadline left unread."""
+    """Return the ranked documents, and a sentence for each kind of unread text, but for what a deadline left unread.
+
+    Sentences on letters that words are not found by follow.
+
+    Raises:
+        Refusal: 422, text stays unread, which the request forbids; or a score is not finite.
+    """
     evidence = reranker.scorer.finish(texts.block, scores)
     with np.errstate(over="ignore", invalid="ignore"):  # checked below
         results = reranker.ranked(
@@ -264,11 +264,24 @@ def finished(
         )
     if not all(math.isfinite(result.score) for result in results):
         raise Refusal(422, "invalid", "/aggregate: a document's score is not finite; use smaller weights")
-    return results, _warnings(reranker, texts, evidence, partial=partial)
+    unread, letters = _unread(texts, evidence, partial=partial), Notes()
+    check_unread(request, unread)
+    reranker.note_letters(texts, letters)
+    return results, [*unread, *letters.lines()]
 
 
-def _warnings(reranker: Reranker, texts: PreparedTexts, evidence: Sequence[Evidence], *, partial: bool) -> list[str]:
-    """Return a sentence for each kind of unread text, and for letters that words are not found by."""
+def check_unread(request: RerankRequest, unread: Sequence[str]) -> None:
+    """Refuse a request that forbids unread text, if there is some.
+
+    Raises:
+        Refusal: 422.
+    """
+    if unread and not request.may_cut:
+        raise Refusal(422, "invalid", f"truncation is off, but {'; '.join(unread)}")
+
+
+def _unread(texts: PreparedTexts, evidence: Sequence[Evidence], *, partial: bool) -> list[str]:
+    """Return a sentence for each kind of unread text."""
     warnings = []
     if texts.query_cut:
         warnings.append("the query was cut, at the request's limit or at the model's")
@@ -280,6 +293,4 @@ def _warnings(reranker: Reranker, texts: PreparedTexts, evidence: Sequence[Evide
     selected = sum(item.n_passages > len(item.passage_index) and not cut for item, cut in pairs)
     if selected and not partial:
         warnings.append(f"the pipeline did not score all passages of {selected} documents")
-    decomposed = Notes()
-    reranker.note_letters(texts, decomposed)
-    return warnings + decomposed.lines()
+    return warnings

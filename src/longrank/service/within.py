@@ -24,6 +24,7 @@ from longrank.service.rerank import (
     RerankRequest,
     Service,
     answered,
+    check_unread,
     finished,
     planned,
     prepared_texts,
@@ -131,12 +132,13 @@ async def rerank_within(service: Service, request: RerankRequest, by: float) -> 
         if read is None:
             n = len(request.documents)
             partial = Partial(n, 0, 0, n)
+            check_unread(request, [str(partial)])
             return answered(service, request, plan, _with_unread([], request), [str(partial)], 0, partial)
         (texts, n_tokens), block, part = read
         counts = counts_of(block, part)
-        results, cut = await asyncio.to_thread(_ranked, reranker, texts, part, request, counts)
+        results, warnings = await asyncio.to_thread(_ranked, reranker, texts, part, request, counts)
         results, late = await highlights_within(service, results, lambda: reranker.sentences(texts, results), by)
-    return answered(service, request, plan, results, [*cut, *late], n_tokens, counts)
+    return answered(service, request, plan, results, [*warnings, *late], n_tokens, counts)
 
 
 def _ranked(
@@ -144,9 +146,12 @@ def _ranked(
 ) -> tuple[list[RankedText], list[str]]:
     """Return the ranked documents, those that were not read last, and a sentence for each kind of unread text."""
     read = PreparedTexts(texts.query, part.block, tuple(texts.cut[n] for n in part.documents), texts.query_cut)
-    results, cut = finished(reranker, read, part.scores, request, partial=counts is not None)
+    results, warnings = finished(reranker, read, part.scores, request, partial=counts is not None)
     results = [replace(result, index=part.documents[result.index]) for result in results]
-    return (results, cut) if counts is None else (_with_unread(results, request, part.documents), [str(counts), *cut])
+    if counts is None:
+        return results, warnings
+    check_unread(request, [str(counts)])
+    return _with_unread(results, request, part.documents), [str(counts), *warnings]
 
 
 def _with_unread(results: list[RankedText], request: RerankRequest, read: Sequence[int] = ()) -> list[RankedText]:

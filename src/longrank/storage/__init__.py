@@ -12,6 +12,7 @@
 
 from longrank.storage.files import Stamp as Stamp
 from longrank.storage.files import atomic_write as atomic_write
+from longrank.storage.files import changed as changed
 from longrank.storage.files import check_folder as check_folder
 from longrank.storage.files import check_parent as check_parent
 from longrank.storage.files import check_writable as check_writable
@@ -19,6 +20,7 @@ from longrank.storage.files import lock as lock
 from longrank.storage.files import lock_in_turn as lock_in_turn
 from longrank.storage.files import stamp_of as stamp_of
 from longrank.storage.files import sync_folder as sync_folder
+from longrank.storage.files import unchanged as unchanged
 from longrank.storage.journal import Journal as Journal
 from longrank.storage.journal import read_header as read_header
 from longrank.storage.journal import read_journal as read_journal

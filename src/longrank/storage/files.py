@@ -8,7 +8,7 @@ import re
 import shlex
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE
@@ -267,6 +267,25 @@ def _taken(path: Path, owner: str = "") -> BeingWritten:
     what = f"is being written by {owner or 'another process'}"
     name = path.name.removesuffix(".lock").removeprefix(".")  # of the locked file; empty for a folder, which has .lock
     return BeingWritten(what, path=path.parent / name, fix="wait for it to end")
+
+
+def changed(path: Path) -> InputError:
+    """Return the error on a file that is in another state than when it was opened."""
+    return InputError("has changed since it was opened", path=path, fix="begin again")
+
+
+@contextmanager
+def unchanged(paths: Iterable[Path]) -> Iterator[None]:
+    """Refuse files that are in another state after the block than before: they were read in parts, or several times.
+
+    Raises:
+        InputError: names such a file.
+    """
+    stamps = {path: stamp_of(path) for path in paths}
+    yield
+    for path, stamp in stamps.items():
+        if stamp_of(path) != stamp:
+            raise changed(path)
 
 
 def stamp_of(path: Path) -> Stamp | None:

@@ -23,7 +23,7 @@ from shlex import quote
 from typing import Any, BinaryIO
 
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.storage.files import atomic_write, sync, writing
+from longrank.storage.files import atomic_write, changed, sync, writing
 from longrank.storage.workplace import refuse_changed
 
 _MAX_HEADER = 16 << 20  # bytes
@@ -287,7 +287,7 @@ def read_journal(path: Path, header: Mapping[str, Any] | None = None) -> Iterato
         raise InputError("no such file", path=path)
     with path.open("rb") as stream:  # opened once: another file of its name changes nothing
         if _header_in(stream, path) != header and header is not None:
-            raise _changed(path)
+            raise changed(path)
         began, end = os.fstat(stream.fileno()), stream.tell()
         pending: list[bytes] = []
         try:
@@ -304,9 +304,5 @@ def read_journal(path: Path, header: Mapping[str, Any] | None = None) -> Iterato
         except IntegrityError as error:
             now = os.fstat(stream.fileno())
             if (now.st_size, now.st_mtime_ns) != (began.st_size, began.st_mtime_ns):
-                raise _changed(path) from error
+                raise changed(path) from error
             raise
-
-
-def _changed(path: Path) -> InputError:
-    return InputError("has changed since it was opened", path=path, fix="begin again")

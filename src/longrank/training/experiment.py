@@ -24,7 +24,7 @@ from longrank.index import Index
 from longrank.models.network_reader import Kept
 from longrank.networks.model_files import find_model
 from longrank.networks.trainings import united
-from longrank.storage import digest_of, read_header, sha256_of, stamp_of
+from longrank.storage import digest_of, read_header, sha256_of, unchanged
 from longrank.training.judgments import Sampled, judgments_to_learn
 from longrank.training.learned_queries import LEARNED, check_unseen, packed
 from longrank.training.ranking_data import Data, Material, Taught, make_material, taught_scores
@@ -106,8 +106,8 @@ class Experiment:
             task.reader.use_cache(self.score_cache, "float32")
             task.reader.keep_in_memory(self.kept)
 
-    def check(self, names: Sequence[str]) -> None:
-        """Refuse faults of any fold before the first fold begins.
+    def check(self, names: Sequence[str]) -> tuple[str, str | None]:
+        """Refuse faults of any fold before the first fold begins; return the fingerprints of network and teacher.
 
         Raises:
             InputError: a score cache for an encoder that is trained, unknown queries in a fold, nothing to train,
@@ -135,19 +135,20 @@ class Experiment:
             self.material(name)
         if validates:
             check_grades(self.learned.qrels, [parse_measure(self.settings.validation.measure)])
-        self._check_start(names)
+        return self._check_start(names)
 
-    def _check_start(self, names: Sequence[str]) -> None:
-        """Refuse an initial network or a teacher that learned from test queries of a fold."""
-        model = find_model(self.settings.network.model)
+    def _check_start(self, names: Sequence[str]) -> tuple[str, str | None]:
+        """Refuse an initial network or a teacher that learned from test queries; return their fingerprints."""
+        model, teacher = find_model(self.settings.network.model), self.settings.teacher
         self._check_lineage(model.lineage, names, "initial network", model.path)
-        if self.settings.teacher is not None:
-            if self.settings.teacher.evidence is not None:
-                lineage, place = self._taught.lineage, Path(self.settings.teacher.evidence)
-            else:
-                teacher = find_model(str(self.settings.teacher.model))
-                lineage, place = teacher.lineage, teacher.path
-            self._check_lineage(lineage, names, "teacher", place)
+        if teacher is None:
+            return model.fingerprint, None
+        if teacher.evidence is not None:
+            self._check_lineage(self._taught.lineage, names, "teacher", Path(teacher.evidence))
+            return model.fingerprint, self._taught.digest
+        network = find_model(str(teacher.model))
+        self._check_lineage(network.lineage, names, "teacher", network.path)
+        return model.fingerprint, network.fingerprint
 
     def _check_lineage(
         self, lineage: Sequence[Mapping[str, str]], names: Sequence[str], noun: str, place: Path
@@ -178,12 +179,9 @@ class Experiment:
         """
         query_ids, notes = {query_id for fold in self.learned.folds.values() for query_id in fold.train}, Notes()
         path = Path((self.settings.teacher and self.settings.teacher.evidence) or "")
-        stamp = stamp_of(path)
-        scores = taught_scores(self.settings, self.index, self.queries, query_ids, notes)
-        taught = _TeacherEvidence(scores, notes, read_header(path).get(LINEAGE, []), sha256_of(path))
-        if stamp_of(path) != stamp:
-            raise InputError("the teacher's evidence changed while it was read", path=path, fix="run the command again")
-        return taught
+        with unchanged([path]):
+            scores = taught_scores(self.settings, self.index, self.queries, query_ids, notes)
+            return _TeacherEvidence(scores, notes, read_header(path).get(LINEAGE, []), sha256_of(path))
 
     def identity(self, name: str, task: RankingTask) -> dict[str, Any]:
         """Return everything that the weights depend on, apart from the loop's settings."""

@@ -133,9 +133,8 @@ def cross_validate(
     folds, ranks = experiment.folds, Ranks()
     names = _chosen(folds, only)
     _check_folder(folder, folds)
-    experiment.check(names)
+    training = FoldTraining(experiment, folder, tensorboard, networks=experiment.check(names))
     _about_dev(experiment, names, notes)
-    training = FoldTraining(experiment, folder, tensorboard)
     if engine is None:
         for name in names:
             notes.merge(training.fold(name, progress), name)

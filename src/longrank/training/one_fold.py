@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ from longrank.training.run_folder import (
     FOLDS,
     MODEL,
     TEST_RUN,
+    begun_run,
     check_alike,
-    first_stage_of,
     seal_test_run,
     seal_training,
 )
@@ -49,6 +49,7 @@ MAY_DIFFER = (  # among folds: the initial network, the teacher, and a first sta
     "network.model.",
     "teacher.",
 )
+_NOTED = {"first_stage": "first stage", "model": "initial network", "teacher": "teacher"}
 Progress = Callable[[str, int], Callable[[int], object]]
 """(fold, steps) -> a function that is called with the number of steps just done."""
 
@@ -61,22 +62,22 @@ class FoldTraining:
         experiment: data, settings and folds.
         folder: folder of all folds.
         tensorboard: also write TensorBoard's log.
+        networks: fingerprints of the initial network and of the teacher that a fold must begin with.
         threads: PyTorch's CPU threads of a worker, on which the last bits of weights depend; None: as they are.
-        networks: fingerprints of the initial network and of the teacher that a fold must begin with; None: any.
     """
 
     experiment: Experiment
     folder: Path
     tensorboard: bool
+    networks: tuple[str, str | None]
     threads: int | None = None
-    networks: tuple[str, str | None] | None = None
 
     def __reduce__(self) -> tuple[type[_Unopened], tuple[object, ...]]:
         """Pickle without the open index, which every process opens, and without the vectors kept in memory."""
         experiment = {each.name: getattr(self.experiment, each.name) for each in fields(Experiment)}
         del experiment["kept"]
         experiment["index"] = SharedIndex.of(self.experiment.index)
-        return _Unopened, (experiment, self.folder, self.tensorboard, self.threads, self.networks)
+        return _Unopened, (experiment, self.folder, self.tensorboard, self.networks, self.threads)
 
     def __call__(self, name: str) -> Notes:
         """Train on a fold in a worker; return the remarks.
@@ -102,7 +103,7 @@ class FoldTraining:
         """
         experiment, folder, ranks, remarks = self.experiment, self.folder, Ranks(), Notes()
         task, run = self.checked(name, remarks)
-        if self.networks is not None and (run["model"], run["teacher"]) != self.networks:
+        if (run["model"], run["teacher"]) != self.networks:
             what = "the initial network, or the teacher, changed since this command opened it"
             raise changed(experiment.settings.network.model, what)
         if ranks.first:
@@ -129,8 +130,9 @@ class FoldTraining:
         for other in experiment.folds:
             if other != name:
                 check_alike(self.folder / other, identity_of(loop, run, ranks), MAY_DIFFER)
-                if first_stage_of(self.folder / other) not in (None, run["first_stage"]):
-                    notes.say(f"fold '{other}' has another first stage")
+                then = begun_run(self.folder / other)
+                for key, part in _NOTED.items():
+                    notes.add(f"folds with another {part}", other, int(bool(then) and then.get(key) != run[key]))
         return task, run
 
     def by(self, engine: Engine, names: Sequence[str], progress: Progress, notes: Notes) -> None:
@@ -139,11 +141,10 @@ class FoldTraining:
         Raises:
             InputError: as `checked`, of the first fold, before a worker begins.
         """
-        run = self.checked(names[0], Notes())[1]
-        training = replace(self, networks=(run["model"], run["teacher"]))
+        self.checked(names[0], Notes())
         _begin(self.folder, self.experiment.folds)
         advance = progress("folds", len(names))
-        for name, remarks in zip(names, in_order(_counted(engine.each(training, names), advance)), strict=True):
+        for name, remarks in zip(names, in_order(_counted(engine.each(self, names), advance)), strict=True):
             notes.merge(remarks, name)
 
 
@@ -176,8 +177,8 @@ class _Unopened:
     experiment: dict[str, Any]
     folder: Path
     tensorboard: bool
+    networks: tuple[str, str | None]
     threads: int | None
-    networks: tuple[str, str | None] | None
     _opened: FoldTraining | None = field(default=None, init=False)
 
     def __call__(self, name: str) -> Notes:
@@ -185,7 +186,7 @@ class _Unopened:
         if self._opened is None:
             with opening_here():
                 experiment = Experiment(**{**self.experiment, "index": self.experiment["index"].open()})
-            self._opened = FoldTraining(experiment, self.folder, self.tensorboard, self.threads, self.networks)
+            self._opened = FoldTraining(experiment, self.folder, self.tensorboard, self.networks, self.threads)
         return self._opened(name)
 
 

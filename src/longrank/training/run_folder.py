@@ -93,14 +93,14 @@ def check_alike(folder: Path, identity: Mapping[str, Any], but: Sequence[str]) -
         refuse_changed(path, other, own, "all folds need the same settings: give its settings, or choose a new folder")
 
 
-def first_stage_of(folder: Path) -> str | None:
-    """Return the digest of the first stage of a training; None if there is no such folder.
+def begun_run(folder: Path) -> dict[str, Any]:
+    """Return the data, the network and the settings of a training; empty if there is no such folder.
 
     Raises:
         IntegrityError: run.json cannot be read.
     """
     path = folder / _RUN
-    found: str | None = read_json(path).get("run", {}).get("first_stage") if path.exists() else None
+    found: dict[str, Any] = read_json(path).get("run", {}) if path.exists() else {}
     return found
 
 

@@ -196,3 +196,21 @@ def test_the_file_is_closed_when_the_reader_is_left_early(tmp_path: Path) -> Non
     reader = read_lines(path, Notes())
     next(reader)
     reader.close()  # an open file would be a ResourceWarning, which is an error here
+
+
+@pytest.mark.parametrize("change", [b"", b"a\n" * (1 << 20), b"a\n" * (1 << 21) + b"more\n"])
+def test_a_file_that_is_written_to_while_it_is_read_is_refused(change: bytes, tmp_path: Path) -> None:
+    path = written(tmp_path, b"b\n" * (1 << 21))
+    reader = read_lines(path, Notes())
+    assert next(reader).text == "b"
+    path.write_bytes(change)  # in place: the reader's file
+    with pytest.raises(InputError, match=r"x\.txt: has changed since it was opened"):
+        list(reader)
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_end(tmp_path: Path) -> None:
+    path = written(tmp_path, b"b\n" * (1 << 21))
+    reader = read_lines(path, Notes())
+    next(reader)
+    written(tmp_path, b"a\n", "new").replace(path)
+    assert {line.text for line in reader} == {"b"}

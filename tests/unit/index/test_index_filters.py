@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -229,6 +230,35 @@ def test_values_of_numpy_and_sets_are_values(index: Index) -> None:
     assert matching(index, {"year": {"$in": range(1990, 2000)}}) == "d"
     with pytest.raises(InputError, match=r"takes a number, a text, true or false .got 'inf'"):
         parse_filter({"year": float("inf")})
+
+
+@pytest.mark.parametrize(
+    ("filter", "said"),
+    [
+        (
+            {"year": {"$gte": 2000}},
+            ["documents whose 'year' is true or false and text, not numbers as in the filter: 3"],
+        ),
+        (
+            {"year": {"$ne": "2001"}},
+            ["documents whose 'year' is true or false and numbers, not text as in the filter: 2"],
+        ),
+        ({"$or": [{"year": 2000}, {"year": "2001"}, {"year": True}]}, []),
+        (
+            {"$and": [{"lang": "en"}, {"year": {"$in": ["2001", 2000]}}]},
+            ["documents whose 'year' is true or false, not numbers and text as in the filter: 1"],
+        ),
+        ({"year": {"$exists": True}, "lang": "en"}, []),
+    ],
+)
+def test_documents_whose_values_are_of_another_kind_are_noted(
+    filter: dict[str, Any], said: list[str], tmp_path: Path
+) -> None:
+    years = [2000, "2000", [2001, "2001"], True, ["2002"], [], None]
+    rows = [{"id": str(n), "text": "x", "year": year, "lang": "en"} for n, year in enumerate(years)]
+    index = Index.build(rows, tmp_path / "index")
+    found = longrank.search(index, "x", filter=filter).notes.lines()
+    assert [line for line in found if "whose" in line] == said
 
 
 @pytest.mark.parametrize(

@@ -277,6 +277,13 @@ def test_what_is_cut_is_said_and_refused_where_cutting_is_off(desk: Service) -> 
     assert ask_once(desk, "POST", "/v1/rerank", whole).status == 200
 
 
+def test_decomposed_letters_are_no_truncation(desk: Service) -> None:
+    value = {"query": "fox", "documents": [FOX, "fox cafe\u0301"], "truncation": False}
+    reply = ask_once(desk, "POST", "/v1/rerank", value)
+    assert reply.status == 200
+    assert [line.partition(" whose")[0] for line in reply.json["meta"]["warnings"]] == ["documents"]
+
+
 def test_a_search_is_the_librarys_with_a_strip_of_all_passages(desk: Service) -> None:
     reply = ask_once(desk, "POST", "/search", {"query": "a fox", "k": 2, "passages": 1}).json
     pipeline = desk.engine.served("lexical").pipeline

@@ -118,9 +118,12 @@ def test_a_folder_that_another_command_begins_meanwhile_with_other_folds_is_refu
     from longrank.formats.folds import read_folds, write_folds
     from longrank.training.experiment import Experiment
 
-    def check(self: Any, names: Any) -> None:
+    real = Experiment.check
+
+    def check(self: Any, names: Any) -> Any:
         (tmp_path / "t").mkdir()
         write_folds(other_folds(), tmp_path / "t" / "folds.json")
+        return real(self, names)
 
     monkeypatch.setattr(Experiment, "check", check)
     with pytest.raises(InputError, match="was begun with other folds; give the same folds, or choose a new folder"):
@@ -439,7 +442,7 @@ def test_evidence_of_a_teacher_that_changes_while_it_is_read_is_refused(
 
     monkeypatch.setattr(module, "taught_scores", meanwhile)
     sections = {"loss": [{"name": "margin-mse"}], "teacher": {"evidence": str(tmp_path / "e")}}
-    with pytest.raises(InputError, match=r"e: the teacher's evidence changed while it was read"):
+    with pytest.raises(InputError, match=r"e: has changed since it was opened"):
         validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
 
 
@@ -626,7 +629,7 @@ def test_a_training_that_ends_in_its_warm_up_says_so(folder: Path, tmp_path: Pat
 def test_a_worker_that_does_not_see_the_folder_says_so(folder: Path, tmp_path: Path) -> None:
     from longrank.training.one_fold import FoldTraining
 
-    training = pickle.loads(pickle.dumps(FoldTraining(experiment(folder), tmp_path / "elsewhere", False)))
+    training = pickle.loads(pickle.dumps(FoldTraining(experiment(folder), tmp_path / "elsewhere", False, ("", None))))
     with pytest.raises(InputError, match=r"elsewhere: the node \S+ does not see the folder of the training"):
         training("s1")
 
@@ -674,4 +677,35 @@ def test_a_fold_with_another_first_stage_is_noted(folder: Path, tmp_path: Path) 
     validated(whole, tmp_path / "t", only=["s1"])
     other = Run("m", (row._replace(score=-row.score) for row in whole.run.rows()))
     validated(experiment(folder, run=other), tmp_path / "t", notes, only=["s2"])
-    assert "s2: fold 's1' has another first stage" in notes.lines()
+    assert "s2: folds with another first stage: 1 (first: s1)" in notes.lines()
+
+
+@pytest.mark.parametrize("part", ["network", "teacher"])
+def test_a_network_that_is_replaced_between_two_folds_is_refused(folder: Path, tmp_path: Path, part: str) -> None:
+    from tiny_models import save_document_network
+    from training_tasks import contents
+
+    for name in ("network", "teacher"):
+        save_document_network(tmp_path / name, "parade-max")
+    path = tmp_path / "teacher" / "longrank.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "untrained": False, "record": {"steps": 1}}))
+    sections: dict[str, Any] = {
+        "network": {"name": "parade-max", "model": str(tmp_path / "network")},
+        "teacher": {"model": str(tmp_path / "teacher")},
+        "loss": [{"name": "margin-mse"}],
+    }
+
+    def replaced(fold: str, steps: int) -> Any:
+        if fold == "s1, test":
+            other = save_document_network(tmp_path / "other", "parade-max", encoder_seed=7)
+            (other / "model.safetensors").replace(tmp_path / part / "model.safetensors")
+        return lambda n: None
+
+    with pytest.raises(InputError, match="changed since this command opened it"):
+        validated(experiment(folder, sections=sections), tmp_path / "t", progress=replaced)
+    assert "s1/test.run" in contents(tmp_path / "t")
+    assert not {"s2/run.json", "test.run"} & contents(tmp_path / "t").keys()
+    notes = Notes()
+    validated(experiment(folder, sections=sections), tmp_path / "t", notes, only=["s2"])
+    noun = "initial network" if part == "network" else part
+    assert f"s2: folds with another {noun}: 1 (first: s1)" in notes.lines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,42 @@ def test_inputs_without_a_pair_in_common_and_texts_without_queries_are_refused()
     with pytest.raises(InputError, match="names queries by their texts, and there are no queries; give `queries`"):
         line = {"query": "who q", "doc_id": "d1", "passages": []}
         analyze.evidence([line], DOCUMENTS, qrels=QRELS, answers=ANSWERS)
+
+
+def test_queries_that_change_between_their_answers_and_their_texts_are_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from longrank.verbs.analyze import shown
+
+    rows = [
+        {"query": f"who {item.query_id}", "doc_id": "d1", "passages": [{"start": 0, "end": 9}]} for item in EVIDENCE
+    ]
+    (tmp_path / "shown.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert analyze.evidence(tmp_path / "shown.jsonl", folder).values.pairs == 2
+    real = shown.read_answers
+
+    def replaced(*given: Any) -> Any:
+        answers, path = real(*given), folder / "queries.jsonl"
+        path.write_text(path.read_text().replace("nowhere", "elsewhere"))
+        return answers
+
+    monkeypatch.setattr(shown, "read_answers", replaced)
+    with pytest.raises(InputError, match=r"queries\.jsonl: has changed since it was opened"):
+        analyze.evidence(tmp_path / "shown.jsonl", folder)
+
+
+def test_documents_that_change_before_examples_are_shown_are_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = sys.modules["longrank.verbs.analyze.collection"]  # the package's attribute is the verb
+    assert "document d1: aaaa" in analyze.collection(folder, show_text=True).text
+    real = collection.examples_text
+
+    def replaced(*given: Any) -> Any:
+        path = folder / "docs.jsonl"
+        path.write_text(path.read_text().replace("aaaa", "zzzz"))
+        return real(*given)
+
+    monkeypatch.setattr(collection, "examples_text", replaced)
+    with pytest.raises(InputError, match=r"docs\.jsonl: has changed since it was opened"):
+        analyze.collection(folder, show_text=True)

@@ -18,7 +18,7 @@ from longrank.collections import read_run
 from longrank.errors import InputError
 from longrank.evaluation.systems import place_of
 from longrank.formats.evidence import check_complete, missing_in, open_evidence
-from longrank.storage import stamp_of
+from longrank.storage import changed, stamp_of
 from longrank.types import NONE_MISSING, Evidence, Missing, Notes, Run, is_frame
 
 
@@ -74,7 +74,7 @@ class _File(NamedTuple):
     def check(self) -> None:
         """Raise InputError if the file is in another state."""
         if stamp_of(self.path) != self.state:
-            raise InputError("has changed since it was opened", path=self.path, fix="begin again")
+            raise changed(self.path)
 
 
 def open_reranked(

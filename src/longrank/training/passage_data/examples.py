@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError
 from longrank.formats.jsonl import parse_object
 from longrank.formats.lines import Line
+from longrank.storage import changed
 from longrank.training.passage_data.rows import Row, check_not_packed, row_of, write_records
 from longrank.training.samples import place_in_pass
 from longrank.types import Notes
@@ -146,7 +147,7 @@ class ExampleFile:
         with suppress(OSError):  # gone, or out of reach: the open file is still there
             now, opened = self.path.stat(), self._state
             if samestat(now, opened) and (now.st_size, now.st_mtime_ns) != (opened.st_size, opened.st_mtime_ns):
-                raise InputError("has changed since it was opened", path=self.path, fix="begin again with the new file")
+                raise changed(self.path)
 
 
 class ExampleSamples:

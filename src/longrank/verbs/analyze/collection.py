@@ -18,6 +18,7 @@ from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.formats.passage_documents import read_passage_documents
 from longrank.formats.webap import is_webap, passage_grades
+from longrank.storage import unchanged
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 
@@ -73,13 +74,14 @@ def collection(
     if model is not None:
         counts["wordpieces"] = wordpieces(model)
     kept = frozenset() if grades is None else counting.judged_documents(grades)
-    documents, lengths = counting.measured(_counted(opened.documents(), progress), counts, kept)
-    about = None if topics is None else counting.query_statistics(topics, grades)
-    judged = None if grades is None else counting.judgments(grades, lengths, topics, level=level, seed=seed)
-    text = collection_text(documents, about, judged)
-    if show_text and judged is not None:
-        texts = {query.query_id: query.text for query in topics or ()}
-        text += "\n" + examples_text(judged, opened.documents(), texts)
+    with unchanged(opened.files if show_text else ()):  # which are read twice
+        documents, lengths = counting.measured(_counted(opened.documents(), progress), counts, kept)
+        about = None if topics is None else counting.query_statistics(topics, grades)
+        judged = None if grades is None else counting.judgments(grades, lengths, topics, level=level, seed=seed)
+        text = collection_text(documents, about, judged)
+        if show_text and judged is not None:
+            texts = {query.query_id: query.text for query in topics or ()}
+            text += "\n" + examples_text(judged, opened.documents(), texts)
     drawn: dict[str, Distribution] = {f"{unit} of a document": of for unit, of in documents.lengths.items()}
     units = dict.fromkeys(drawn, "documents")
     if judged is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from longrank.analysis.estimates import SAMPLES, SEED
@@ -12,10 +13,12 @@ from longrank.analysis.result import Analysis
 from longrank.analysis.shown_result import ShownResult, plot_shown, shown_result, shown_text
 from longrank.analysis.sources import open_source
 from longrank.collections import read_answers, read_gold_spans, read_qrels, read_queries
+from longrank.collections.collection import Collection, places
 from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.index import Index
 from longrank.registries import whole_numbers
+from longrank.storage import unchanged
 from longrank.types import Notes, Span
 from longrank.verbs.naming import naming_files
 
@@ -72,22 +75,25 @@ def evidence(
         raise InputError("unknown kind of gold", got=by, fix=f"one of {', '.join(KINDS)}")
     opened = open_source(gold, notes)
     queries = opened.queries if queries is None else queries
-    texts = _given(read_answers, opened.queries if answers is None else answers, notes) or {}
+    answers = opened.queries if answers is None else answers
     judged = _given(read_gold_spans, opened.passage_qrels if spans is None else spans, notes, grade=level) or []
     relevant = opened.qrels if qrels is None else qrels
     if relevant is None:
         raise InputError(
             "there are no judgments of documents", about=("gold",), fix="give `qrels`, or a collection that has them"
         )
-    by = by or ("answers" if texts else "spans")
-    if not (texts if by == "answers" else judged):
-        raise InputError(f"the collection has no {_GOLD[by]}", about=("gold",), fix=_MISSING[by])
-    known = gold_collection(opened.documents(), read_qrels(relevant, notes), judged, texts, level=level, notes=notes)
-    digest = None if index is None else (index if isinstance(index, Index) else Index.open(index)).digest
-    inputs = {
-        name: read_orders(source, lambda: _queries(queries, notes), known.lengths, notes, digest=digest)
-        for name, source in named_sources(evidence).items()
-    }
+    with unchanged({*_files(queries), *_files(answers)}):  # queries are read for their answers, and for their texts
+        texts = _given(read_answers, answers, notes) or {}
+        by = by or ("answers" if texts else "spans")
+        if not (texts if by == "answers" else judged):
+            raise InputError(f"the collection has no {_GOLD[by]}", about=("gold",), fix=_MISSING[by])
+        grades = read_qrels(relevant, notes)
+        known = gold_collection(opened.documents(), grades, judged, texts, level=level, notes=notes)
+        digest = None if index is None else (index if isinstance(index, Index) else Index.open(index)).digest
+        inputs = {
+            name: read_orders(source, lambda: _queries(queries, notes), known.lengths, notes, digest=digest)
+            for name, source in named_sources(evidence).items()
+        }
     pairs = _with_gold(known, _common(inputs, known.pairs, notes), by, notes)
     result = shown_result(inputs, pairs, cutoffs, answers=by == "answers", seed=seed)
     record = {**places_of(gold=gold), "level": level, "samples": SAMPLES, "result": result}
@@ -103,6 +109,11 @@ _MISSING = {
 
 def _given(read: Any, source: Any, notes: Notes, **options: Any) -> Any:
     return None if source is None else read(source, notes, **options)
+
+
+def _files(source: Any) -> list[Path]:
+    """Return the files of queries; none of queries in memory."""
+    return list(map(Path, places(source, "queries"))) if isinstance(source, str | Path | Collection) else []
 
 
 def _queries(source: Any, notes: Notes) -> Sequence[Any]:
