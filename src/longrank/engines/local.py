@@ -180,6 +180,7 @@ def _serve(pipe: _Pipe, function: Callable[[Any], Any]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         while True:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a task that ran a command line has left its own handler
             pipe.send(answer(function, pipe.recv()))
     except (EOFError, OSError):
         return
