@@ -82,19 +82,28 @@ class Phases:
         run: runs a command.
         planned: expected number of commands, if known.
         dry: list the commands, and run nothing.
+        check: called with each output that a command has written: raises if it must not be used.
 
     Attributes:
         commands: commands so far, each once, finished before or not.
         dry: the argument.
     """
 
-    def __init__(self, folder: Path, run: RunCommand, *, planned: int | None = None, dry: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        run: RunCommand,
+        *,
+        planned: int | None = None,
+        dry: bool = False,
+        check: Callable[[Path], None] = lambda output: None,
+    ) -> None:
         """Read the list of finished commands.
 
         Raises:
             IntegrityError: the list is damaged.
         """
-        self._path, self._run, self._planned, self.dry = folder / PHASES, run, planned, dry
+        self._path, self._run, self._planned, self.dry, self._check = folder / PHASES, run, planned, dry, check
         self._finished = {} if dry else _read(self._path)
         self.commands: list[list[str]] = []
         self._made: dict[str, tuple[str, str]] = {}  # output -> its place in commands, and its state
@@ -130,6 +139,7 @@ class Phases:
         if not output.exists():
             raise LongRankError(f"{output} was not written by: longrank {shlex.join(command)}")
         seconds = round(time.monotonic() - began, 1)
+        self._check(output)
         if check is not None:
             check()
         self._record(name, {"command": command, "seconds": seconds, "read": read, **_checksums(output)})

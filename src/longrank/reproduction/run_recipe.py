@@ -36,7 +36,7 @@ from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.selection import SelectedRecipe
 from longrank.reproduction.versions import versions_and_machine
 from longrank.reproduction.workbench import Workbench
-from longrank.storage import MANIFEST, digest_of, seal
+from longrank.storage import MANIFEST, Stamp, digest_of, seal, stamp_of
 from longrank.types import Notes
 
 
@@ -61,19 +61,24 @@ def run_recipe(selected: SelectedRecipe, folder: Path, collection: Collection, r
     inputs, no_field = _read_inputs(selected, collection, notes)
     departed = _departures(selected, collection, inputs, no_field)
     planned, trial = _dry(selected, folder, collection, inputs)
-    phases = Phases(folder, run, planned=len(planned.commands))
+    named = trial.extra_files.files
+    states = _states(selected, named)
+
+    def check(output: Path) -> None:
+        """Refuse an output of other models or files than those of the recipe's identity."""
+        if _states(selected, named) != states:  # each command opens them for itself
+            fix = f"put them back, delete {output.name} and what was written with it, and run the command again"
+            raise InputError("a model, or a file that settings name, has changed meanwhile", path=output, fix=fix)
+
+    phases = Phases(folder, run, planned=len(planned.commands), check=check)
     if phases.left(planned.commands):
         check_models(trial.requested_models)
     place.mkdir(parents=True, exist_ok=True)
-    identity = _identity(selected, inputs, trial.extra_files.files)
-    claim(place, identity, INPUTS)
+    claim(place, _identity(selected, inputs, named), INPUTS)
     for name, text in inputs.items():
         replace(place / name, text)
     bench = _bench(selected, folder, collection, inputs, phases)
     rows = list(program(bench))
-    if _identity(selected, inputs, trial.extra_files.files) != identity:  # each phase opens them for itself
-        fix = "delete this folder, and run the command again"
-        raise InputError("a model, or a file that settings name, has changed meanwhile", path=place, fix=fix)
     if bench.reads_documents:
         departed += document_departures(_known(selected, collection), len(Index.open(folder / "index")))
     n_queries = len(tested(inputs))
@@ -211,6 +216,12 @@ def _identity(selected: SelectedRecipe, inputs: Mapping[str, str], named: Sequen
     digests = {name: digest_of(text) for name, text in inputs.items()}
     basis = {"program": selected.recipe.program, "settings": dict(selected.recipe.settings), "models": models}
     return {**basis, "files that settings name": state_of(named), **digests}
+
+
+def _states(selected: SelectedRecipe, named: Sequence[Path]) -> dict[Path, Stamp | None]:
+    """Return the states of the files of models in folders, and of the files that settings name."""
+    models = (path for model in selected.models.values() for path in Path(model).rglob("*") if path.is_file())
+    return {path: stamp_of(path) for path in (*named, *models)}
 
 
 def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequence[str]]) -> None:
