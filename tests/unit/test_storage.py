@@ -403,6 +403,18 @@ def test_a_journal_that_is_replaced_or_removed_while_it_is_read_is_read_on(whole
         assert [first, *reading] == bodies
 
 
+def test_a_journal_that_is_overwritten_while_it_is_read_has_changed(whole: bytes, tmp_path: Path) -> None:
+    write_blocks(tmp_path / "other", [[body[::-1] for body in block] for block in BLOCKS])
+    other = (tmp_path / "other").read_bytes()
+    assert len(other) == len(whole)  # a mixture would have whole records
+    (tmp_path / "read").write_bytes(whole)
+    reading = read_journal(tmp_path / "read")
+    next(reading)
+    (tmp_path / "read").write_bytes(other)
+    with pytest.raises(InputError, match="has changed since it was opened"):
+        list(reading)
+
+
 def test_a_journal_that_grows_while_it_is_read_has_changed(whole: bytes, tmp_path: Path) -> None:
     reading = read_journal(tmp_path / "whole")
     next(reading)

@@ -6,8 +6,6 @@ Other file types, cut or damaged gzip files and decompression bombs are refused.
 from __future__ import annotations
 
 import gzip
-import os
-import stat
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from typing import BinaryIO, cast
 
 from longrank.errors import InputError
 from longrank.small_files import MIB, check_path, check_size, too_long
-from longrank.storage import changed
+from longrank.storage import changed, written_state
 
 _MAGIC = (
     (b"\x1f\x8b", "gzip"),
@@ -79,7 +77,7 @@ def read_chunks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     """
     total = 0
     with open_bytes(path) as stream:
-        began = _state(stream)
+        began = written_state(stream)
         try:
             if limits.max_total is not None and not isinstance(stream, _Gzip):
                 check_size(path, limits.max_total, _KEPT)
@@ -87,7 +85,7 @@ def read_chunks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
                 total += len(chunk)
                 _refuse_long(path, total, stream, limits)
                 yield chunk
-            if _state(stream) != began:
+            if written_state(stream) != began:
                 raise changed(path)
         except EOFError:
             at = path.stat().st_size
@@ -133,12 +131,6 @@ class _Gzip(gzip.GzipFile):
     def close(self) -> None:
         super().close()
         self.packed.close()
-
-
-def _state(stream: BinaryIO) -> tuple[int, int] | None:
-    """Return size and time of modification of the open file; None for a pipe."""
-    status = os.fstat(stream.fileno())
-    return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
 def _check_name(path: Path) -> None:

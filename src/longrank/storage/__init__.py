@@ -21,6 +21,7 @@ from longrank.storage.files import lock_in_turn as lock_in_turn
 from longrank.storage.files import stamp_of as stamp_of
 from longrank.storage.files import sync_folder as sync_folder
 from longrank.storage.files import unchanged as unchanged
+from longrank.storage.files import written_state as written_state
 from longrank.storage.journal import Journal as Journal
 from longrank.storage.journal import read_header as read_header
 from longrank.storage.journal import read_journal as read_journal

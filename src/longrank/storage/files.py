@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from stat import S_IMODE
+from stat import S_IMODE, S_ISREG
 from typing import IO, Any, TypeAlias
 
 from longrank.errors import BeingWritten, InputError, LongRankError
@@ -295,3 +295,9 @@ def stamp_of(path: Path) -> Stamp | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def written_state(stream: IO[Any]) -> tuple[int, int] | None:
+    """Return what writing to an open file changes, size and time of modification; None for a pipe."""
+    status = os.fstat(stream.fileno())
+    return (status.st_size, status.st_mtime_ns) if S_ISREG(status.st_mode) else None

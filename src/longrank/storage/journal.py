@@ -23,7 +23,7 @@ from shlex import quote
 from typing import Any, BinaryIO
 
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.storage.files import atomic_write, changed, sync, writing
+from longrank.storage.files import atomic_write, changed, sync, writing, written_state
 from longrank.storage.workplace import refuse_changed
 
 _MAX_HEADER = 16 << 20  # bytes
@@ -288,7 +288,7 @@ def read_journal(path: Path, header: Mapping[str, Any] | None = None) -> Iterato
     with path.open("rb") as stream:  # opened once: another file of its name changes nothing
         if _header_in(stream, path) != header and header is not None:
             raise changed(path)
-        began, end = os.fstat(stream.fileno()), stream.tell()
+        began, end = written_state(stream), stream.tell()
         pending: list[bytes] = []
         try:
             for kind, body, after in _frames(stream, path):
@@ -302,7 +302,8 @@ def read_journal(path: Path, header: Mapping[str, Any] | None = None) -> Iterato
                 what = f"unfinished or damaged after byte {end}; run the command that wrote it again"
                 raise IntegrityError(f"{path}: {what}")
         except IntegrityError as error:
-            now = os.fstat(stream.fileno())
-            if (now.st_size, now.st_mtime_ns) != (began.st_size, began.st_mtime_ns):
+            if written_state(stream) != began:
                 raise changed(path) from error
             raise
+        if written_state(stream) != began:  # records of two files are whole, too
+            raise changed(path)

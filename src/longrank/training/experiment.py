@@ -10,38 +10,29 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from longrank.errors import InputError
 from longrank.evaluation.measures import check_grades
 from longrank.evaluation.names import parse_measure
-from longrank.formats.evidence import LINEAGE
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
 from longrank.models.network_reader import Kept
 from longrank.networks.model_files import find_model
 from longrank.networks.trainings import united
-from longrank.storage import digest_of, read_header, sha256_of, unchanged
+from longrank.storage import digest_of
 from longrank.training.judgments import Sampled, judgments_to_learn
 from longrank.training.learned_queries import LEARNED, check_unseen, packed
-from longrank.training.ranking_data import Data, Material, Taught, make_material, taught_scores
+from longrank.training.ranking_data import Data, Material, make_material
 from longrank.training.ranking_task import RankingTask
 from longrank.training.settings import DocumentTraining
+from longrank.training.teacher_evidence import TeacherEvidence, read_teacher_evidence
 from longrank.types import Notes, Qrels, Query, Run
 
 _NO_VALIDATION = "leave validation out: --set loop.validate_every= (and loop.patience=)"
-
-
-class _TeacherEvidence(NamedTuple):
-    """Scores of a teacher, remarks on them, the trainings of the teacher, and the SHA-256 of its evidence file."""
-
-    scores: Taught
-    notes: Notes
-    lineage: Sequence[Mapping[str, str]]
-    digest: str
 
 
 @dataclass(frozen=True)
@@ -93,7 +84,7 @@ class Experiment:
             InputError: as `make_material`.
         """
         if name not in self.materials:
-            self.materials[name] = make_material(self.settings, self._data(name), self._read_teacher)
+            self.materials[name] = make_material(self.settings, self._data(name), lambda: self._taught)
         return self.materials[name]
 
     def use_cache(self, task: RankingTask) -> None:
@@ -166,22 +157,15 @@ class Experiment:
     def _doc_ids(self) -> Sequence[str] | None:
         return self.index.doc_ids(np.arange(len(self.index))) if self.settings.samples.negatives == "random" else None
 
-    def _read_teacher(self, notes: Notes) -> Taught:
-        notes.merge(self._taught.notes)
-        return self._taught.scores
-
     @cached_property
-    def _taught(self) -> _TeacherEvidence:
+    def _taught(self) -> TeacherEvidence:
         """The evidence of the teacher, for the training queries of all folds.
 
         Raises:
-            InputError: as `taught_scores`, or the file changed while it was read.
+            InputError, IntegrityError: as `read_teacher_evidence`.
         """
-        query_ids, notes = {query_id for fold in self.learned.folds.values() for query_id in fold.train}, Notes()
-        path = Path((self.settings.teacher and self.settings.teacher.evidence) or "")
-        with unchanged([path]):
-            scores = taught_scores(self.settings, self.index, self.queries, query_ids, notes)
-            return _TeacherEvidence(scores, notes, read_header(path).get(LINEAGE, []), sha256_of(path))
+        query_ids = {query_id for fold in self.learned.folds.values() for query_id in fold.train}
+        return read_teacher_evidence(self.settings, self.index, self.queries, query_ids)
 
     def identity(self, name: str, task: RankingTask) -> dict[str, Any]:
         """Return everything that the weights depend on, apart from the loop's settings."""

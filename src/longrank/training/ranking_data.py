@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.errors import InputError
-from longrank.formats.evidence import read_evidence
 from longrank.index import Index
-from longrank.index.languages import digest_of_queries
-from longrank.training.candidates import CandidateOptions, Candidates, Sources
+from longrank.training.candidates import CandidateOptions, Sources
 from longrank.training.loss_terms import check_reads, loss_fault, loss_kind
 from longrank.training.samples import Samples, make_samples
-from longrank.training.settings import DocumentTraining, TeacherSettings
+from longrank.training.settings import DocumentTraining
+from longrank.training.teacher_evidence import Taught, TeacherEvidence, check_taught, read_teacher_evidence
 from longrank.types import Notes, Qrels, Query, Run
-
-Taught: TypeAlias = Mapping[tuple[str, str], float]
-"""(query_id, doc_id) -> the teacher's score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +52,18 @@ class Material(NamedTuple):
 
 
 def make_material(
-    settings: DocumentTraining, data: Data, read_teacher: Callable[[Notes], Taught] | None = None
+    settings: DocumentTraining, data: Data, read_teacher: Callable[[], TeacherEvidence] | None = None
 ) -> Material:
     """Draw the samples of a training, read its teacher, and check that the losses can learn from both.
 
     Args:
         settings: the whole training.
         data: queries, judgments and documents.
-        read_teacher: returns the teacher's scores and notes remarks; None: read its evidence.
+        read_teacher: returns the teacher's evidence; None: read it.
 
     Raises:
-        InputError: as `make_samples` and `taught_scores`, a loss that does not fit, or a sampled document that the
-            teacher lacks.
+        InputError: as `make_samples` and `read_teacher_evidence`, a loss that does not fit, or a sampled document that
+            the teacher lacks.
     """
     notes, options = Notes(), settings.samples
     own = {"kind", "n_negatives", "model_run", "passages", "keep"}
@@ -87,11 +81,12 @@ def make_material(
     if settings.teacher is None or settings.teacher.evidence is None:
         return Material(samples, None, notes)
     if read_teacher is None:
-        taught = taught_scores(settings, data.index, data.queries, set(data.train), notes)
+        evidence = read_teacher_evidence(settings, data.index, data.queries, set(data.train))
     else:
-        taught = read_teacher(notes)
-    check_taught(samples.candidates, taught)
-    return Material(samples, taught, notes)
+        evidence = read_teacher()
+    notes.merge(evidence.notes)
+    check_taught(samples.candidates, evidence.scores)
+    return Material(samples, evidence.scores, notes)
 
 
 def _judged_in_index(data: Data, notes: Notes) -> Qrels:
@@ -139,54 +134,6 @@ def _check_evidence_suffices(settings: DocumentTraining) -> None:
         )
 
 
-def learns_two_outputs(settings: DocumentTraining) -> bool:
-    """Say whether a loss learns both outputs of a teacher; evidence holds the log-probability of the second."""
-    return any(loss_kind(term).outputs == (2,) for term in settings.loss)
-
-
-def taught_scores(
-    settings: DocumentTraining, index: Index, queries: Mapping[str, Query], query_ids: Container[str], notes: Notes
-) -> Taught:
-    """Read a teacher's score of each document of some queries.
-
-    Args:
-        settings: the training; it has a teacher.
-        index: the documents. Evidence of another index is matched by document ids, and noted.
-        queries: query_id -> query. Evidence of other queries is matched by query ids, and noted.
-        query_ids: the queries to read.
-        notes: see above.
-
-    Raises:
-        InputError: an unknown aggregator, an aggregator that needs options, no evidence file, or scores that a
-            loss cannot learn.
-        IntegrityError: the evidence is damaged or unfinished.
-    """
-    teacher = settings.teacher or TeacherSettings(evidence="")
-    aggregate, path = make_aggregator(teacher.aggregator), Path(teacher.evidence or "")
-    if not path.exists():
-        fix = "rerank the training queries with the teacher, and --set teacher.evidence=ITS.run.evidence"
-        raise InputError("the teacher's evidence: no such file", path=path, fix=fix)
-    header, evidence = read_evidence(path)
-    if header.get("collection") != index.digest:
-        notes.say("the teacher has read another index: its documents are matched by their ids")
-    if learns_two_outputs(settings) and (header["unit"] != "logprob" or not find_aggregation(teacher.aggregator).picks):
-        raise InputError(
-            "a loss learns two outputs of the teacher, which the log-probability of a document or of one passage gives",
-            path=path,
-            got=f"unit {header['unit']}, aggregator {teacher.aggregator}",
-            fix="a network of one output learns any score by mse",
-        )
-    read, scores = dict[str, Query](), dict[tuple[str, str], float]()
-    for document in evidence:
-        query_id = document.query_id
-        read[query_id] = queries.get(query_id, Query(query_id, ""))
-        if query_id in query_ids:
-            scores[query_id, document.doc_id] = aggregate(document)
-    if header.get("queries") != digest_of_queries(read.values(), index.options):
-        notes.say("the teacher has read other queries, or more than these: they are matched by their ids")
-    return scores
-
-
 def check_outputs(settings: DocumentTraining, n_outputs: int) -> None:
     """Refuse losses of outputs that the network or its teacher does not have.
 
@@ -208,25 +155,3 @@ def check_outputs(settings: DocumentTraining, n_outputs: int) -> None:
         if kind.outputs != (2,) and n_outputs != 1 and with_evidence:
             what = f"the loss {term.name} needs a network of one output, since evidence holds one score of a document"
             raise InputError(what, got=n_outputs, fix="set network.options.outputs = 1")
-
-
-def check_taught(candidates: Iterable[Candidates], taught: Taught, path: str | None = None) -> None:
-    """Refuse a teacher that lacks a document that may be sampled.
-
-    Args:
-        candidates: the documents that samples are drawn from.
-        taught: the teacher's scores.
-        path: the teacher's evidence, for the message.
-
-    Raises:
-        InputError: it lacks a document; names the first.
-    """
-    for query in candidates:
-        for doc_ids in (query.positives, query.negatives):
-            lacking = next((doc_id for doc_id in doc_ids if (query.query_id, doc_id) not in taught), None)
-            if lacking is not None:
-                raise InputError(
-                    f"the teacher lacks document '{lacking}' of query '{query.query_id}', which may be drawn",
-                    path=path,
-                    fix="let samples.depth be at most the depth of the evidence, with in_run = true, negatives = run",
-                )

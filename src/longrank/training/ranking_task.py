@@ -21,9 +21,10 @@ from longrank.training.initial_network import open_initial
 from longrank.training.loss_terms import loss_kind, weighted_loss
 from longrank.training.losses import log_probabilities
 from longrank.training.passages import Reading, make_passage_choice
-from longrank.training.ranking_data import Data, Material, learns_two_outputs
+from longrank.training.ranking_data import Data, Material
 from longrank.training.ranks import Ranks
 from longrank.training.settings import DocumentTraining
+from longrank.training.teacher_evidence import learns_two_outputs
 from longrank.training.teacher_network import TeacherNetwork
 from longrank.types import Document, Notes, Run, ScoredDoc
 

@@ -427,12 +427,12 @@ def test_evidence_of_a_teacher_that_is_replaced_after_its_scores_were_read_chang
 def test_evidence_of_a_teacher_that_changes_while_it_is_read_is_refused(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from longrank.training import experiment as module
+    from longrank.training import teacher_evidence as module
     from training_collections import write_teacher
 
     scores = {(row.query_id, row.doc_id): 1.0 for row in experiment(folder).run.rows()}
     write_teacher(tmp_path / "e", scores, Index.open(folder / "index"))
-    real = module.taught_scores
+    real = module.read_evidence
 
     def meanwhile(*given: Any) -> Any:
         read = real(*given)
@@ -440,7 +440,7 @@ def test_evidence_of_a_teacher_that_changes_while_it_is_read_is_refused(
         (tmp_path / "new").replace(tmp_path / "e")
         return read
 
-    monkeypatch.setattr(module, "taught_scores", meanwhile)
+    monkeypatch.setattr(module, "read_evidence", meanwhile)
     sections = {"loss": [{"name": "margin-mse"}], "teacher": {"evidence": str(tmp_path / "e")}}
     with pytest.raises(InputError, match=r"e: has changed since it was opened"):
         validated(experiment(folder, sections=sections), tmp_path / "t", only=["s1"])
