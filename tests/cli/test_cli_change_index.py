@@ -117,6 +117,15 @@ def test_an_update_after_an_interrupted_record_repeats_the_changes(notes_folder:
         (["--add", "notes", "no.index"], "no such index"),
         (["--update", "my.index", "--compress"], "my.index: --compress is for a new index"),
         (["--merge", "my.index", "--analyzer", "none"], "--analyzer is for a new index"),
+        (
+            ["--update", "--exclude", "b*", "my.index"],
+            "--exclude is for a new index and for --add; leave it out, or build",
+        ),
+        (["--update", "--format", "text", "my.index"], "--format is for a new index and for --add"),
+        (["--update", "--strict", "my.index"], "--strict is for a new index and for --add"),
+        (["--merge", "--encoding", "cp1252", "my.index"], "--encoding is for a new index and for --add; leave it out"),
+        (["--delete", "ids.txt", "--report", "r.tsv", "my.index"], "--report is for a new index and for --add"),
+        (["my.index", "--vectors", "minilm", "--ocr", "x"], "--ocr is for a new index and for --add"),
         (["--add", "new.jsonl", "my.index", "--analyzer-field", "lang"], "--analyzer-field is for a new index"),
         (["--add", "new.jsonl", "my.index", "--expansions", "e.jsonl"], "--expansions is for a new index"),
         (["--add", "new.jsonl", "my.index", "--original-copies", "2"], "--original-copies is for a new index"),
@@ -138,6 +147,15 @@ def test_wrong_changes_are_one_line_and_change_nothing(
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("longrank: error: ") and message in error
     assert Index("my.index").digest == before
+
+
+def test_an_update_reports_the_files_that_it_skips_and_may_repeat_the_options_of_reading(notes_folder: Path) -> None:
+    reading = ["--exclude", "drafts/", "--max-ratio", "100"]
+    assert main(["index", "notes", "-o", "other.index", *reading]) == 0
+    Path("notes/new.pdf").write_bytes(b"%PDF-1.4\nbroken")
+    assert main(["index", "--update", *reading, "--report", "skipped.tsv", "other.index"]) == 0
+    (line,) = Path("skipped.tsv").read_text().splitlines()
+    assert line.startswith(str(Path("notes/new.pdf").resolve()) + "\t")
 
 
 def test_a_change_may_repeat_the_options_of_its_index(notes_folder: Path) -> None:

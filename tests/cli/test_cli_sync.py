@@ -133,3 +133,21 @@ def test_a_file_that_cannot_be_opened_is_named_without_another_change(
     printed = capsys.readouterr()
     assert "files: no change" in printed.out
     assert "locked.txt: Permission denied" in printed.err
+
+
+@pytest.mark.neural
+@pytest.mark.parametrize("arguments", [["sync", "notes", "-o"], ["index", "--update"], ["index", "--add", "more"]])
+def test_vectors_that_are_stored_with_a_change_are_not_noted_as_stale(
+    arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tiny_models import save_encoder
+
+    model, passages = str(save_encoder(folder.parent / "encoder")), ["--passages", "dai"]
+    assert main(["index", "notes", "-o", "my.index", "--vectors", model, *passages]) == 0
+    assert main(["index", "my.index", "--vectors", model]) == 0
+    (folder / "b.txt").write_text("Cats purr.")
+    (folder.parent / "more").mkdir()
+    (folder.parent / "more" / "c.txt").write_text("Birds sing.")
+    capsys.readouterr()
+    assert main([*arguments, "my.index", "--vectors", model, *passages]) == 0
+    assert "do not fit the changed index; store them again: 1 (first: encoder-tokens)" in capsys.readouterr().err

@@ -89,6 +89,62 @@ def check_build_options(path: Path, given: Mapping[str, Any]) -> None:
             )
 
 
+_READING = (
+    *("format", "encoding", "encoding_errors", "max_uncompressed", "max_ratio", "ignore_passages"),
+    *("include", "exclude", "strict", "ocr", "report"),
+)
+
+
+def check_options(path: Path, of_builds: Mapping[str, Any], given: Mapping[str, Any], actions: Actions) -> None:
+    """Refuse options that would have no effect on an existing index.
+
+    Args:
+        path: the existing index.
+        of_builds: options of builds that stand on the command line, and their values.
+        given: all options that stand on the command line.
+        actions: the changes.
+
+    Raises:
+        InputError: names the option.
+    """
+    check_build_options(path, of_builds)
+    if not actions.add:
+        _check_reading_options(path, given, actions)
+
+
+def _check_reading_options(path: Path, given: Mapping[str, Any], actions: Actions) -> None:
+    """Refuse options of reading documents where none are read, or an update reads them as the build did.
+
+    Raises:
+        InputError: names the option.
+    """
+    from longrank.errors import InputError
+
+    names = [name for name in _READING if name in given and not (name == "report" and actions.update)]
+    of_build = _read_by_build(path) if actions.update and names else {}
+    for name in names:
+        if name not in of_build or of_build[name] != given[name]:
+            option = f"--{name.replace('_', '-')}"
+            fix = f"leave it out, or build the index with {option}" if actions.update else "leave it out"
+            raise InputError(f"{option} is for a new index and for --add", path=path, fix=fix)
+
+
+def _read_by_build(path: Path) -> dict[str, Any]:
+    """Return the options that documents were read with, and their values."""
+    from longrank.index.folder import place_of
+    from longrank.index.sources import read_sources
+    from longrank.storage.remote import local
+
+    corpus = read_sources(local(place_of(path))).corpus
+    text, files = corpus.text, corpus.files
+    return {
+        **{"format": corpus.format, "encoding": text.encoding, "encoding_errors": text.errors},
+        **{"max_uncompressed": text.limits.max_uncompressed, "max_ratio": text.limits.max_ratio},
+        **{"ignore_passages": corpus.ignore_passages, "include": list(files.include), "exclude": list(files.exclude)},
+        **{"strict": files.strict, "ocr": files.ocr},
+    }
+
+
 def change(sources: list[str], actions: Actions, corpus: CorpusOptions, workers: int, notes: Notes) -> Index:
     """Change the index that is the last of the sources; print counts, and return the index."""
     from longrank.index import Index
@@ -99,7 +155,7 @@ def change(sources: list[str], actions: Actions, corpus: CorpusOptions, workers:
     with console.progress("indexing", None, "documents") as advance:
         options = {"progress": advance, "workers": workers}
         if actions.update:
-            counts = _updated(path, actions, options, notes)
+            counts = _updated(path, actions, {**options, "skipped": corpus.files.skipped}, notes)
         else:
             counts = _changed(path, sources[:-1], actions, {**options, "corpus": corpus}, notes)
     for name, count in counts.items():

@@ -179,7 +179,7 @@ def index(
 
     longrank index docs.jsonl -o s3://bucket/my.index
     """
-    from longrank.cli.change_index import Actions, change, check_build_options
+    from longrank.cli.change_index import Actions, change, check_options
     from longrank.cli.inputs import given_options
     from longrank.cli.skipped import SkippedFiles
     from longrank.errors import InputError
@@ -204,7 +204,7 @@ def index(
     of_builds = {**options, **read, "shards": shards, **of_index}
     of_builds = {name: value for name, value in of_builds.items() if name in given}
     if output is None and (actions.any or ((vectors or sparse) and len(sources) == 1)):
-        check_build_options(Path(sources[-1]), of_builds)
+        check_options(Path(sources[-1]), of_builds, {name: ctx.params[name] for name in given}, actions)
     if output is not None or actions.any:
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
         files = skipped.options(include or (), exclude or (), strict, ocr)

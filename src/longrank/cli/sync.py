@@ -49,23 +49,37 @@ def sync(
     if watch:
         check_watch(sources)
     said: set[str] = set()
-    changes = _sync(sources, output, workers, said)
-    _store(output, vectors, passages)
-    _print(changes, output)
+    options = (sources, output, workers, vectors, passages)
+    _print(_sync(*options, said=said, anyway=True), output)
     if watch:
         console.note(f"watching {', '.join(sources)}; Ctrl-C ends it")
         for _ in watched(sources):
-            _sync_again(sources, output, workers, vectors, passages, said=said)
+            _sync_again(*options, said=said)
 
 
-def _sync(sources: list[str], output: Path, workers: int, said: set[str]) -> Changes:
-    """Sync, and show notes; without a change, only those that are not in `said`, which gets all."""
+def _sync(
+    sources: list[str],
+    output: Path,
+    workers: int,
+    vectors: str | None,
+    passages: str,
+    *,
+    said: set[str],
+    anyway: bool = False,
+) -> Changes:
+    """Sync, store vectors if there is a change or `anyway`, and show notes.
+
+    Without a change, only notes that are not in `said` are shown; `said` gets all.
+    """
+    from longrank.cli.index import store_vectors
     from longrank.types import Notes
     from longrank.verbs.sync import sync
 
     notes = Notes()
     with console.progress("indexing", None, "documents") as advance:
         changes = sync(sources, output, notes=notes, progress=advance, workers=workers)
+    if vectors is not None and (anyway or any(changes)):
+        store_vectors(output, vectors, passages, notes)
     if any(changes) or not said.issuperset(notes.lines()):
         console.show_notes(notes)
     said.update(notes.lines())
@@ -79,22 +93,11 @@ def _sync_again(
     from longrank.errors import InputError
 
     try:
-        changes = _sync(sources, output, workers, said)
+        changes = _sync(sources, output, workers, vectors, passages, said=said)
         if any(changes):
-            _store(output, vectors, passages)
             _print(changes, output)
     except InputError as error:
         console.note(f"not updated: {error}")
-
-
-def _store(output: Path, vectors: str | None, passages: str) -> None:
-    from longrank.cli.index import store_vectors
-    from longrank.types import Notes
-
-    if vectors is not None:
-        notes = Notes()
-        store_vectors(output, vectors, passages, notes)
-        console.show_notes(notes)
 
 
 def _print(changes: Changes, output: Path) -> None:

@@ -26,10 +26,12 @@ from longrank.index.folder import (
     remove_leftovers,
     valid_names,
 )
-from longrank.storage import MANIFEST, atomic_write, digest_of, sha256_of, sync_folder, verify
+from longrank.storage import MANIFEST, atomic_write, digest_of, read_manifest, sha256_of, sync_folder, verify
 from longrank.storage import write_manifest as write_folder_manifest
 from longrank.storage.folders import exchange
 from longrank.types import Notes
+
+STALE = "stored vectors that do not fit the changed index; store them again"
 
 
 class Finished(NamedTuple):
@@ -57,10 +59,12 @@ def publish(finished: Sequence[Finished], folder: Path, notes: Notes) -> None:
         note_stale_vectors(folder, notes)
 
 
-def note_stale_vectors(folder: Path, notes: Notes) -> None:
-    """Count the stored vectors of an index whose documents have changed."""
+def note_stale_vectors(folder: Path, notes: Notes, digest: str = "") -> None:
+    """Count the stored vectors of an index whose documents have changed, but for those of `digest`, an index."""
+    notes.drop(STALE)  # some may have been stored again since
     for path in sorted(path for name in (VECTORS, SPARSE) for path in (folder / name).glob(f"*/{MANIFEST}")):
-        notes.add("stored vectors that do not fit the changed index; store them again", path.parent.name)
+        if not digest or read_manifest(path.parent).get("index") != digest:
+            notes.add(STALE, path.parent.name)
 
 
 def publish_segments(folder: Path, segments: Sequence[SegmentName]) -> None:

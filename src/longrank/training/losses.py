@@ -20,7 +20,7 @@ def hinge(scores: torch.Tensor, *, margin: float = 1.0) -> torch.Tensor:
     """Pairwise hinge, max(0, margin - s+ + s-), of scores [B, 2] (MaxP, PARADE).
 
     Args:
-        scores: the relevant document's score first; of networks with two logits, the second logit.
+        scores: the relevant document's score first, as the network ranks by it.
         margin: required difference.
     """
     scores = scores.float()

@@ -27,6 +27,11 @@ class Notes:
         """Keep a remark without a count, such as a choice made for the user."""
         self._counts.setdefault(kind, 0)
 
+    def drop(self, kind: str) -> None:
+        """Forget the remarks of a kind, which no longer hold."""
+        self._counts.pop(kind, None)
+        self._first.pop(kind, None)
+
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Forget the remarks that are made inside: they would repeat earlier remarks."""

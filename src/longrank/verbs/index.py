@@ -16,6 +16,7 @@ from longrank.engines import Engine, open_engine
 from longrank.errors import InputError, LongRankError
 from longrank.index import Index
 from longrank.index.folder import VECTORS, building, verify_index
+from longrank.index.publishing import STALE, note_stale_vectors
 from longrank.index.vectors import VectorsType
 from longrank.registries import lookup
 from longrank.storage import verify
@@ -119,6 +120,7 @@ def add_vectors(
                 notes.say(f"{path.name} has lost its approximate search; to build it again: --ann {lost}")
             for graph in sorted(graph for graph in now if graph.parent == path):
                 _tell_if_damaged(graph, notes)
+        _note_stale_again(folder, notes)
     opened = index.opened_again() if isinstance(index, Index) else Index(place)
     opened.notes = notes
     return opened
@@ -137,6 +139,12 @@ def _tell_if_damaged(graph: Path, notes: Notes) -> None:
         verify(graph)
     except LongRankError as error:
         notes.say(f"{error}; to build it again: --ann {graph.name}")
+
+
+def _note_stale_again(folder: Path, notes: Notes) -> None:
+    """Leave vectors that have just been stored out of an earlier note."""
+    if STALE in notes:
+        note_stale_vectors(folder, notes, Index(folder).digest)
 
 
 def _approximate(index: Path) -> set[Path]:
@@ -177,6 +185,7 @@ def add_sparse(
     place, notes = index.location if isinstance(index, Index) else index, Notes() if notes is None else notes
     with changing(place, notes) as folder, open_engine(engine, workers=workers, resources=resources) as opened_engine:
         build_sparse.add_sparse(folder, model, passages, notes, progress or (lambda n: None), engine=opened_engine)
+        _note_stale_again(folder, notes)
     opened = index.opened_again() if isinstance(index, Index) else Index(place)
     opened.notes = notes
     return opened

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -131,6 +132,7 @@ def update(
     notes: Notes | None = None,
     progress: Callable[[int], object] | None = None,
     workers: int = 1,
+    skipped: Callable[[Path, str], object] | None = None,
 ) -> Changes:
     """Bring an index up to date with the files and databases that it was built from, in one step.
 
@@ -146,6 +148,7 @@ def update(
         notes: counts remarks on accepted input.
         progress: called now and then with the number of documents just indexed.
         workers: as for `Index.build`.
+        skipped: called with each new or changed file that is skipped, and the reason.
 
     Raises:
         InputError: no such index, no record of its files, a source is gone, a fault of a file, or another process
@@ -154,7 +157,8 @@ def update(
     """
     notes, left = Notes() if notes is None else notes, dict[str, str]()
     with changing(index.location if isinstance(index, Index) else index, notes) as folder:
-        changes = _updated(folder, left, dry_run=dry_run, notes=notes, progress=progress, workers=workers)
+        options: dict[str, Any] = {"progress": progress, "workers": workers}
+        changes = _updated(folder, left, dry_run=dry_run, notes=notes, skipped=skipped, **options)
     for path, fault in left.items():
         notes.add("files that cannot be opened, left as they are until the next update", f"{path}: {fault}")
     return changes
@@ -166,10 +170,10 @@ def _updated(
     *,
     dry_run: bool,
     notes: Notes,
-    progress: Callable[[int], object] | None,
-    workers: int,
+    skipped: Callable[[Path, str], object] | None,
+    **options: Any,
 ) -> Changes:
-    index, sources = Index(folder), read_sources(folder)
+    index, sources = Index(folder), _recorded(folder, skipped)
     sizes: dict[str, SizeAndTime] = {}
     now = states_now(sources, folder, left, sizes)
     changes = _compared(sources.files, now)
@@ -182,19 +186,25 @@ def _updated(
     if now == sources.files and sources.digest in (None, index.digest):
         return changes
     with Index(folder).writer(notes) as writer:
-        if (newest := read_sources(folder)) != sources:  # another update has ended meanwhile
+        if (newest := _recorded(folder, skipped)) != sources:  # another update has ended meanwhile
             sources, now = newest, states_now(newest, folder, left, sizes)
             changes = _compared(sources.files, now)
         index = Index(folder)
         read = _to_read(sources, changes, now, index, notes, left=left)
         if read or changes.vanished:
-            options: dict[str, Any] = {"sizes": sizes, "progress": progress, "workers": workers}
-            changes = _apply(writer, index, sources, changes, now, read=read, **options)
+            changes = _apply(writer, index, sources, changes, now, read=read, sizes=sizes, **options)
             write_sources(folder, _begun(sources, read, now))
             writer.commit()
         with _telling_state("the index is up to date; the next update compares these files again"):
             write_sources(folder, sources._replace(files=now, digest=Index(folder).digest))
     return changes
+
+
+def _recorded(folder: Path, skipped: Callable[[Path, str], object] | None) -> Sources:
+    """Return the record of an index, whose reading reports skipped files."""
+    sources = read_sources(folder)
+    files = replace(sources.corpus.files, skipped=skipped)
+    return sources._replace(corpus=replace(sources.corpus, files=files))
 
 
 def _to_read(

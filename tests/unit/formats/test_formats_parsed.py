@@ -171,7 +171,11 @@ def test_formats_of_words_in_blocks_of_html_in_markdown_separate_nothing() -> No
 
 
 def test_front_matter_is_yaml_pairs_or_toml_and_a_line_is_no_front_matter() -> None:
-    assert split_front_matter('+++\ntitle = "Cats"\nn = 3\n+++\nx') == ({"title": "Cats", "n": "3"}, "x", 0)
+    assert split_front_matter('+++\ntitle = "Cats"\nn = 3\nb = true\n+++\nx') == (
+        {"title": "Cats", "n": "3", "b": "true"},
+        "x",
+        0,
+    )
     assert split_front_matter("---\n\ntext\n---\nmore") == ({}, "---\n\ntext\n---\nmore", 0)
     for rule in ("---\nCats purr.\nNote: this\n---\nmore", "---\n\nNote: this\n---\nmore"):
         assert split_front_matter(rule) == ({}, rule, 0)

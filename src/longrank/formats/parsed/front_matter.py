@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Sequence
 from itertools import pairwise
 from textwrap import dedent
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _BLOCK = re.compile(r"\A(?:(---)|\+\+\+)[ \t]*\n(.*?\n)??(?(1)(?:---|\.\.\.)|\+\+\+)[ \t]*(?:\n|\Z)", re.DOTALL)
 _KEYS = r""""[^"]*"|'[^']*'|[^\s"'#][^:]*|[A-Za-z_][\w.-]*(?::[\w.-]+)+"""  # og:image, but no https://a.org
@@ -56,7 +56,14 @@ def _toml(block: str) -> dict[str, str | None]:
         found = tomllib.loads(block)
     except tomllib.TOMLDecodeError:
         return {}
-    return {key.lower(): None if isinstance(value, dict | list) else str(value) for key, value in found.items()}
+    return {key.lower(): _text(value) for key, value in found.items()}
+
+
+def _text(value: Any) -> str | None:
+    """Return a value of TOML as YAML writes it; None for a list or a table."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if isinstance(value, dict | list) else str(value)
 
 
 def _yaml(block: str) -> dict[str, str | None]:
