@@ -290,7 +290,7 @@ def _corpus(
 
 def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Notes) -> None:
     from longrank.verbs.index import needed_bytes
-    from longrank.verbs.updates import build_from_files
+    from longrank.verbs.recorded_build import build_from_files
 
     needed = needed_bytes([*sources, *options["expansions"]], output, options["shards"])
     if needed is not None and needed >= 1 << 30:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from typing import Any
 
 from longrank.errors import shown
@@ -18,6 +19,8 @@ def parse(body: bytes) -> Any:
         Refusal: 400, not UTF-8, a byte order mark, not JSON, a key twice in an object, ``NaN`` or an infinity, a
             number of more than 1000 digits, nesting deeper than 100, or a lone surrogate.
     """
+    if body.startswith(BOM_UTF8):
+        raise Refusal(400, "bad_json", "the body begins with a byte order mark: leave it out")
     try:
         text = body.decode("utf-8")
         value, lone = without_surrogates(text, parse_text(text))

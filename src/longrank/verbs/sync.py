@@ -20,8 +20,9 @@ from longrank.index.sources import read_sources
 from longrank.storage import MANIFEST
 from longrank.storage.remote import exists, local
 from longrank.types import Notes
+from longrank.verbs.recorded_build import build_from_files
 from longrank.verbs.source_states import absolute, recorded
-from longrank.verbs.updates import Changes, build_from_files, update
+from longrank.verbs.updates import Changes, update
 
 Watch = Callable[..., Iterator[set[tuple[object, str]]]]
 

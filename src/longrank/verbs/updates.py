@@ -1,43 +1,34 @@
-"""Build an index with a record of its source files, and update it when files change: ``longrank index --update``."""
+"""Bring an index up to date with the files that it was built from: ``longrank index --update``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from longrank.collections.databases import is_address
-from longrank.collections.documents import locate_documents, locate_in_files, places_of
-from longrank.errors import InputError, LongRankError
+from longrank.collections.documents import locate_in_files
+from longrank.errors import InputError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
-from longrank.index.languages import keeping
 from longrank.index.sources import Sources, SourceState, read_sources, write_sources
 from longrank.index.writer import IndexWriter
 from longrank.storage.remote import changing
 from longrank.types import Document, Notes
+from longrank.verbs.recorded_build import telling_state
 from longrank.verbs.rows_digest import RowsDigest, digested
 from longrank.verbs.source_states import (
     SizeAndTime,
-    absolute,
     mark_unread,
     noting_visits,
     places_now,
     readable,
-    recorded,
     states_now,
-    states_of,
-    unlisted,
 )
-
-_IDS = 1 << 14  # ids read at a time
 
 
 class Changes(NamedTuple):
@@ -56,73 +47,6 @@ class Changes(NamedTuple):
     vanished: list[str]
     added: int = 0
     deleted: int = 0
-
-
-def build_from_files(
-    sources: Iterable[str | Path], folder: Path | str, *, corpus: CorpusOptions, notes: Notes, **options: Any
-) -> Index:
-    """Build an index as `Index.build`, and record the sources if all are files, folders and databases.
-
-    Args:
-        sources: files, folders, databases, collections or ``irds:ID``.
-        folder: as for `Index.build`.
-        corpus: format, fields and encoding of the documents.
-        notes: counts remarks on accepted input.
-        options: further options of `Index.build`.
-
-    Raises:
-        InputError, MissingExtra, LongRankError: as `Index.build`.
-    """
-    with changing(folder, notes, anew=True) as local:
-        _build(sources, local, corpus=corpus, notes=notes, **options)
-    index = Index(folder)
-    index.notes = notes
-    return index
-
-
-def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions, notes: Notes, **options: Any) -> None:
-    corpus = keeping(corpus, options.get("analyzer_field", ""))
-    given = [str(source) for source in sources]
-    places, names = places_of(given), tuple(name for source in given for name in recorded(source))
-    sizes: dict[str, SizeAndTime] = {}
-    files = states_of(places, corpus, notes, sizes)
-    runs: list[tuple[str, int]] = []
-    digests: dict[str, RowsDigest] = {}
-    visited: dict[str, bool] = {}
-    located = locate_documents(list(places), notes, noting_visits(corpus, visited, sizes))
-    index = Index.build(_counted(digested(located, digests), runs), folder, corpus=corpus, notes=notes, **options)
-    if files is not None:
-        mark_unread(files, files, visited, {})
-        files |= {path: digest.state(path) for path, digest in digests.items()}
-        end = 0
-        for path, n in runs:
-            name = absolute(path)
-            state = files.get(name) or unlisted(name)
-            cuts = [*range(end, end + n, _IDS), end + n]
-            ids = (doc_id for a, b in pairwise(cuts) for doc_id in index.doc_ids(np.arange(a, b)))
-            files[name] = state._replace(ids=(*state.ids, *ids))
-            end += n
-        with _telling_state("the index is valid, but updates need this record: build the index again"):
-            write_sources(folder, Sources(names, corpus, files, index.digest))
-
-
-@contextmanager
-def _telling_state(state: str) -> Iterator[None]:
-    """Add to the message of a failed write what stands."""
-    try:
-        yield
-    except LongRankError as error:
-        raise LongRankError(f"{error}; {state}") from error
-
-
-def _counted(documents: Iterator[Located], runs: list[tuple[str, int]]) -> Iterator[Located]:
-    """Yield documents; count them in `runs`, file by file."""
-    for located in documents:
-        if runs and runs[-1][0] == located.path:
-            runs[-1] = (located.path, runs[-1][1] + 1)
-        else:
-            runs.append((located.path, 1))
-        yield located
 
 
 def update(
@@ -195,7 +119,7 @@ def _updated(
             changes = _apply(writer, index, sources, changes, now, read=read, sizes=sizes, **options)
             write_sources(folder, _begun(sources, read, now))
             writer.commit()
-        with _telling_state("the index is up to date; the next update compares these files again"):
+        with telling_state("the index is up to date; the next update compares these files again"):
             write_sources(folder, sources._replace(files=now, digest=Index(folder).digest))
     return changes
 

@@ -20,8 +20,9 @@ from longrank.index.folder import SOURCES
 from longrank.index.sources import Sources, SourceState, write_sources
 from longrank.types import Notes
 from longrank.verbs.check import check
+from longrank.verbs.recorded_build import build_from_files
 from longrank.verbs.sync import sync, watched
-from longrank.verbs.updates import build_from_files, update
+from longrank.verbs.updates import update
 from vanishing import vanishing
 
 
@@ -295,14 +296,14 @@ def test_an_update_begins_at_the_record_of_another_that_ended_before_it_had_the_
 def test_a_file_that_is_read_with_another_content_than_before_and_after_is_read_again(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: bool
 ) -> None:
-    from longrank.verbs import updates
+    from longrank.verbs import recorded_build, updates
 
     if built:
         sync([folder], tmp_path / "index")
         (folder / "a.txt").write_text("Dogs howl.")
     before = (folder / "a.txt").read_text()
-    name = "states_now" if built else "states_of"
-    real = getattr(updates, name)
+    module, name = (updates, "states_now") if built else (recorded_build, "states_of")
+    real = getattr(module, name)
 
     def listed(*given: Any) -> Any:
         found = real(*given)
@@ -310,7 +311,7 @@ def test_a_file_that_is_read_with_another_content_than_before_and_after_is_read_
         return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(updates, name, listed)
+        patched.setattr(module, name, listed)
         sync([folder], tmp_path / "index")
     assert read(tmp_path / "index")["a.txt"] == "Cows moo."
     (folder / "a.txt").write_text(before)
@@ -323,9 +324,9 @@ def test_a_file_that_is_read_with_another_content_than_before_and_after_is_read_
 def test_a_file_that_appears_after_the_files_were_listed_is_known_to_the_next_update(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays: bool
 ) -> None:
-    from longrank.verbs import updates
+    from longrank.verbs import recorded_build
 
-    real = updates.states_of
+    real = recorded_build.states_of
 
     def listed(*given: Any) -> Any:
         found = real(*given)
@@ -333,7 +334,7 @@ def test_a_file_that_appears_after_the_files_were_listed_is_known_to_the_next_up
         return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(updates, "states_of", listed)
+        patched.setattr(recorded_build, "states_of", listed)
         sync([folder], tmp_path / "index")
     if not stays:
         (folder / "c.txt").unlink()
@@ -348,7 +349,7 @@ def test_a_file_that_appears_after_the_files_were_listed_is_known_to_the_next_up
 def test_a_file_that_is_away_while_documents_are_read_is_indexed_when_it_is_back(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: bool
 ) -> None:
-    from longrank.verbs import updates
+    from longrank.verbs import recorded_build, updates
 
     times, away = (1_000_000_000, 1_000_000_000), tmp_path / "away"
     os.utime(folder / "b.txt", times)
@@ -356,8 +357,8 @@ def test_a_file_that_is_away_while_documents_are_read_is_indexed_when_it_is_back
         sync([folder], tmp_path / "index")
         (folder / "b.txt").write_text("Cats meow.")
         os.utime(folder / "b.txt", (times[0], times[1] + 5))
-    name = "locate_in_files" if built else "locate_documents"
-    read_from = getattr(updates, name)
+    module, name = (updates, "locate_in_files") if built else (recorded_build, "locate_documents")
+    read_from = getattr(module, name)
 
     def while_away(*given: Any) -> Iterator[Located]:
         (folder / "b.txt").rename(away)
@@ -365,7 +366,7 @@ def test_a_file_that_is_away_while_documents_are_read_is_indexed_when_it_is_back
         away.rename(folder / "b.txt")
 
     with monkeypatch.context() as patched:
-        patched.setattr(updates, name, while_away)
+        patched.setattr(module, name, while_away)
         sync([folder], tmp_path / "index")
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
     sync([folder], tmp_path / "index")
@@ -427,7 +428,7 @@ def test_full_texts_of_a_cord19_release_are_sources_as_its_table_is(tmp_path: Pa
 def test_a_full_text_that_is_away_while_a_release_is_read_is_indexed_when_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from longrank.verbs import updates
+    from longrank.verbs import recorded_build
 
     release = tmp_path / "release"
     text = release / "document_parses" / "pdf_json" / "s.json"
@@ -435,7 +436,7 @@ def test_a_full_text_that_is_away_while_a_release_is_read_is_indexed_when_it_is_
     table = "cord_uid,sha,title,abstract,pdf_json_files,pmc_json_files\n"
     (release / "metadata.csv").write_text(table + "a,s,Bees,honey,document_parses/pdf_json/s.json,\n")
     text.write_text(json.dumps({"body_text": [{"text": "zebrafish swim", "section": ""}], "abstract": []}))
-    read_from = updates.locate_documents
+    read_from = recorded_build.locate_documents
 
     def while_away(*given: Any) -> Iterator[Located]:
         text.rename(tmp_path / "away")
@@ -443,7 +444,7 @@ def test_a_full_text_that_is_away_while_a_release_is_read_is_indexed_when_it_is_
         (tmp_path / "away").rename(text)
 
     with monkeypatch.context() as patched:
-        patched.setattr(updates, "locate_documents", while_away)
+        patched.setattr(recorded_build, "locate_documents", while_away)
         sync([release], tmp_path / "index")
     assert read(tmp_path / "index") == {"a": "honey"}
     sync([release], tmp_path / "index")

@@ -13,8 +13,8 @@ from longrank.errors import InputError
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.index import Index
 from longrank.types import Notes
+from longrank.verbs.recorded_build import build_from_files
 from longrank.verbs.sync import sync
-from longrank.verbs.updates import build_from_files
 from vanishing import vanishing
 
 
