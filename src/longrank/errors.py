@@ -83,6 +83,10 @@ class InputError(LongRankError):
         return f"{place}{self.what}{got}{fix}"
 
 
+class Changed(InputError):
+    """A file, an index or a model is in another state than when it was opened."""
+
+
 class BeingWritten(InputError):
     """Another process is writing to the same file or folder."""
 

@@ -119,12 +119,15 @@ def test_an_update_after_an_interrupted_record_repeats_the_changes(notes_folder:
         (["--merge", "my.index", "--analyzer", "none"], "--analyzer is for a new index"),
         (
             ["--update", "--exclude", "b*", "my.index"],
-            "--exclude is for a new index and for --add; leave it out, or build",
+            "--exclude is not as in the build",
         ),
-        (["--update", "--format", "text", "my.index"], "--format is for a new index and for --add"),
-        (["--update", "--strict", "my.index"], "--strict is for a new index and for --add"),
+        (["--update", "--format", "text", "my.index"], "--format is not as in the build"),
+        (["--update", "--strict", "my.index"], "--strict is not as in the build, and an update reads documents as the"),
         (["--merge", "--encoding", "cp1252", "my.index"], "--encoding is for a new index and for --add; leave it out"),
-        (["--delete", "ids.txt", "--report", "r.tsv", "my.index"], "--report is for a new index and for --add"),
+        (
+            ["--delete", "ids.txt", "--report", "r.tsv", "my.index"],
+            "--report is for a new index and for --add and --update",
+        ),
         (["my.index", "--vectors", "minilm", "--ocr", "x"], "--ocr is for a new index and for --add"),
         (["--add", "new.jsonl", "my.index", "--analyzer-field", "lang"], "--analyzer-field is for a new index"),
         (["--add", "new.jsonl", "my.index", "--expansions", "e.jsonl"], "--expansions is for a new index"),
@@ -150,8 +153,9 @@ def test_wrong_changes_are_one_line_and_change_nothing(
 
 
 def test_an_update_reports_the_files_that_it_skips_and_may_repeat_the_options_of_reading(notes_folder: Path) -> None:
-    reading = ["--exclude", "drafts/", "--max-ratio", "100"]
+    reading = ["--exclude", "drafts/", "--exclude", "old/", "--encoding", "utf8", "--max-ratio", "100"]
     assert main(["index", "notes", "-o", "other.index", *reading]) == 0
+    reading = ["--exclude", "old/", "--exclude", "drafts/", "--encoding", "UTF-8"]
     Path("notes/new.pdf").write_bytes(b"%PDF-1.4\nbroken")
     assert main(["index", "--update", *reading, "--report", "skipped.tsv", "other.index"]) == 0
     (line,) = Path("skipped.tsv").read_text().splitlines()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -123,10 +125,23 @@ def _check_reading_options(path: Path, given: Mapping[str, Any], actions: Action
     names = [name for name in _READING if name in given and not (name == "report" and actions.update)]
     of_build = _read_by_build(path) if actions.update and names else {}
     for name in names:
-        if name not in of_build or of_build[name] != given[name]:
+        if name not in of_build or _comparable(name, of_build[name]) != _comparable(name, given[name]):
             option = f"--{name.replace('_', '-')}"
+            what = f"{option} is for a new index and for --add{' and --update' if name == 'report' else ''}"
+            if actions.update:
+                what = f"{option} is not as in the build, and an update reads documents as the build did"
             fix = f"leave it out, or build the index with {option}" if actions.update else "leave it out"
-            raise InputError(f"{option} is for a new index and for --add", path=path, fix=fix)
+            raise InputError(what, path=path, fix=fix)
+
+
+def _comparable(name: str, value: Any) -> Any:
+    """Return an option's value in a form that equals that of the same option written in another way."""
+    if name in ("include", "exclude"):
+        return set(value)
+    if name == "encoding":
+        with suppress(LookupError):
+            return codecs.lookup(value).name
+    return value
 
 
 def _read_by_build(path: Path) -> dict[str, Any]:

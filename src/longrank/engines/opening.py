@@ -8,15 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import Changed, InputError, IntegrityError
 
 _CHANGED = "changed since this command opened it"
 _HARDWARE = re.compile(r"\b(?:device|precision)=\w+")
 _MODEL = re.compile(r"(?:\S+@\S+ )?sha256:[0-9a-f]{16}")
-
-
-class Changed(InputError):
-    """A worker finds an index, vectors or a model in another state than the command opened."""
 
 
 def changed(path: str | PathLike[str], what: str = _CHANGED) -> Changed:

@@ -73,7 +73,8 @@ def read_chunks(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
 
     Raises:
         InputError: as `open_bytes`; or a gzip file that is cut off or damaged, unpacks to more than
-            the limits allow, or cannot be read; or a program writes to the file.
+            the limits allow, or cannot be read.
+        Changed: a program writes to the file.
     """
     total = 0
     with open_bytes(path) as stream:

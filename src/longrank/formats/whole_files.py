@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from longrank.errors import InputError, install_line
+from longrank.errors import Changed, InputError, install_line
 from longrank.formats.guesses import encoding_of
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode
 from longrank.formats.opening import Limits, read_chunks
@@ -15,6 +16,7 @@ from longrank.formats.parsed.encodings import REPLACED, Decoded, by_escapes, nea
 from longrank.formats.records import CorpusOptions
 from longrank.types import Notes
 
+_TRIES = 5  # of reading a file to which a program writes
 _SAMPLE = 1 << 16  # bytes that a guess looks at
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _GUESSED = "files in another encoding than UTF-8, guessed as "
@@ -41,7 +43,15 @@ def read_whole(path: Path, limits: Limits, *, any_encoding: bool = False) -> byt
 
     Raises:
         InputError: the file cannot be read, or is longer than `Limits.max_line`.
+        Changed: a program writes to the file again and again.
     """
+    for _ in range(_TRIES - 1):
+        with suppress(Changed):
+            return _read_once(path, limits, any_encoding)
+    return _read_once(path, limits, any_encoding)
+
+
+def _read_once(path: Path, limits: Limits, any_encoding: bool) -> bytes:
     chunks, size = [], 0
     for chunk in _plain_chunks(path, limits) if any_encoding and _is_utf_16(path) else read_chunks(path, limits):
         chunks.append(chunk)

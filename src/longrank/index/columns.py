@@ -56,6 +56,7 @@ class Column:
             docs, codes = np.unique(np.stack([docs, codes]), axis=1)
         self.docs, self.codes = docs, codes
         self._dense = np.array_equal(docs, np.arange(n_docs))
+        self._without: dict[tuple[int, ...], int] = {}
 
     def between(self, low: Scalar | None, high: Scalar | None, *, with_low: bool, with_high: bool) -> slice:
         """Return the places of the values of one kind between two values; at least one of the two is given."""
@@ -79,8 +80,11 @@ class Column:
 
     def without(self, kinds: set[int]) -> int:
         """Return the number of documents that have values, but none of some kinds."""
-        ends = [(bisect_left(self.values, (kind,)), bisect_left(self.values, (kind + 1,))) for kind in kinds]
-        return int((self.having([slice(None)]) & ~self.having([slice(*end) for end in ends])).sum())
+        key = tuple(sorted(kinds))
+        if key not in self._without:
+            ends = [(bisect_left(self.values, (kind,)), bisect_left(self.values, (kind + 1,))) for kind in key]
+            self._without[key] = int((self.having([slice(None)]) & ~self.having([slice(*end) for end in ends])).sum())
+        return self._without[key]
 
     def counts(self, mask: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Return int64[V], the number of documents with each value, among the documents of a mask."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from longrank.errors import InputError
 from longrank.networks.checks import read_json
 
 DESCRIPTION = "longrank.json"
@@ -25,9 +26,6 @@ def lineage_of(folder: Path) -> list[Mapping[str, str]]:
     """Return the trainings of the weights in a model's folder, oldest first: digests of qrels, fold and queries.
 
     Document networks, passage models that LongRank trained, and converted models know them; other models have none.
-
-    Raises:
-        InputError: a description or a record cannot be read.
     """
     described, run = _optional(folder / DESCRIPTION) or _optional(folder / LINEAGE_FILE), run_of(folder)
     own = {key: run[key] for key in _TRAINING if key in run}
@@ -43,13 +41,9 @@ def united(*lineages: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
 
 
 def run_of(folder: Path) -> dict[str, Any]:
-    """Return data and settings of the training of the weights in a folder; empty if LongRank did not train them.
-
-    Raises:
-        InputError: a description or a record cannot be read.
-    """
+    """Return data and settings of the training of the weights in a folder; empty if LongRank did not train them."""
     description = folder / DESCRIPTION
-    record = read_json(description).get("record") if description.is_file() else _optional(folder / TRAINED)
+    record = _optional(description).get("record") if description.is_file() else _optional(folder / TRAINED)
     run = record.get("run") if isinstance(record, dict) else None
     return run if isinstance(run, dict) else {}  # other programs' files may have these names
 
@@ -65,4 +59,11 @@ def _is_training(found: Any) -> bool:
 
 
 def _optional(path: Path) -> dict[str, Any]:
-    return read_json(path) if path.is_file() else {}
+    """Return a JSON object; empty if there is none, or a file of another kind, which other programs may have written.
+
+    Damage of files that LongRank wrote is noticed by the checksums in their folder.
+    """
+    try:
+        return read_json(path) if path.is_file() else {}
+    except InputError:
+        return {}

@@ -14,7 +14,7 @@ from pathlib import Path
 from stat import S_IMODE, S_ISREG
 from typing import IO, Any, TypeAlias
 
-from longrank.errors import BeingWritten, InputError, LongRankError
+from longrank.errors import BeingWritten, Changed, InputError, LongRankError
 from longrank.small_files import check_path
 from longrank.storage.temporaries import is_still, temporary_file
 
@@ -269,9 +269,9 @@ def _taken(path: Path, owner: str = "") -> BeingWritten:
     return BeingWritten(what, path=path.parent / name, fix="wait for it to end")
 
 
-def changed(path: Path) -> InputError:
+def changed(path: Path) -> Changed:
     """Return the error on a file that is in another state than when it was opened."""
-    return InputError("has changed since it was opened", path=path, fix="begin again")
+    return Changed("has changed since it was opened", path=path, fix="begin again")
 
 
 @contextmanager
@@ -279,9 +279,9 @@ def unchanged(paths: Iterable[Path]) -> Iterator[None]:
     """Refuse files that are in another state after the block than before: they were read in parts, or several times.
 
     Raises:
-        InputError: names such a file.
+        Changed: names such a file.
     """
-    stamps = {path: stamp_of(path) for path in paths}
+    stamps = {path: stamp_of(path) for path in paths if path.is_file()}  # a pipe changes when it is read
     yield
     for path, stamp in stamps.items():
         if stamp_of(path) != stamp:

@@ -3,14 +3,15 @@ from __future__ import annotations
 import gzip
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from longrank.errors import InputError
-from longrank.formats import lines, opening
+from longrank.errors import Changed, InputError
+from longrank.formats import lines, opening, whole_files
 from longrank.formats.lines import Line, TextOptions, decode, read_blocks, read_lines
 from longrank.formats.opening import Limits
 from longrank.types import Notes
@@ -214,3 +215,23 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_end(tmp_path: P
     next(reader)
     written(tmp_path, b"a\n", "new").replace(path)
     assert {line.text for line in reader} == {"b"}
+
+
+@pytest.mark.parametrize(("n_writes", "is_read"), [(4, True), (5, False)])
+def test_a_document_that_is_written_to_while_it_is_read_is_read_again(
+    n_writes: int, is_read: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, writes, real = written(tmp_path, b"0" * 10), list(range(n_writes)), whole_files.read_chunks
+
+    def writing(place: Path, limits: Limits) -> Iterator[bytes]:
+        for chunk in real(place, limits):
+            if writes:
+                place.write_bytes(b"x" * (2 + writes.pop()))
+            yield chunk
+
+    monkeypatch.setattr(whole_files, "read_chunks", writing)
+    if is_read:
+        assert whole_files.read_whole(path, Limits()) == b"xx"
+    else:
+        with pytest.raises(Changed, match="has changed since it was opened"):
+            whole_files.read_whole(path, Limits())

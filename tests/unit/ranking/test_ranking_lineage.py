@@ -104,6 +104,8 @@ def test_a_passage_model_has_the_lineage_of_the_network_that_it_began_with(model
     ("name", "content"),
     [
         ("training.json", "{}"),
+        ("training.json", '{"step": 1}\n{"step": 2}\n'),
+        ("longrank.json", "[1]"),
         ("training.json", '{"run": "of another program"}'),
         ("training.json", '{"run": {"qrels": 1, "fold": 2, "lineage": "of another program"}}'),
         ("lineage.json", '{"lineage": {"of": "another program"}}'),

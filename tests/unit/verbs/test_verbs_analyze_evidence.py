@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ DOCUMENTS = [Document("d1", "", "aaaa bbbb cccc dddd eeee ffff", ((0, 9), (10, 1
 QRELS = {"q": {"d1": 1}, "r": {"d1": 1}}
 ANSWERS = {"q": ["cccc", "nowhere"], "r": ["eeee"]}
 EVIDENCE = [evidence("d1", [1, 3, 2], query_id=query_id) for query_id in ("q", "r")]  # passages of nine characters
+
+SHOWN = [{"query": f"who {query_id}", "doc_id": "d1", "passages": [{"start": 0, "end": 9}]} for query_id in ("q", "r")]
 
 
 def mean(found: Any, measure: str, name: str = "memory") -> float:
@@ -130,7 +134,7 @@ def test_queries_that_change_between_their_answers_and_their_texts_are_refused(
     rows = [
         {"query": f"who {item.query_id}", "doc_id": "d1", "passages": [{"start": 0, "end": 9}]} for item in EVIDENCE
     ]
-    (tmp_path / "shown.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "shown.jsonl").write_text("".join(json.dumps(row) + "\n" for row in SHOWN))
     assert analyze.evidence(tmp_path / "shown.jsonl", folder).values.pairs == 2
     real = shown.read_answers
 
@@ -142,6 +146,19 @@ def test_queries_that_change_between_their_answers_and_their_texts_are_refused(
     monkeypatch.setattr(shown, "read_answers", replaced)
     with pytest.raises(InputError, match=r"queries\.jsonl: has changed since it was opened"):
         analyze.evidence(tmp_path / "shown.jsonl", folder)
+
+
+def test_queries_of_a_pipe_are_read_once(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=((folder / "queries.jsonl").read_bytes(),))
+    writer.start()
+    rows = [
+        {"query": f"who {item.query_id}", "doc_id": "d1", "passages": [{"start": 0, "end": 9}]} for item in EVIDENCE
+    ]
+    shown = [json.loads(json.dumps(row)) for row in rows]
+    found = analyze.evidence(shown, folder, queries=tmp_path / "pipe")
+    writer.join()
+    assert found.values.pairs == 2
 
 
 def test_documents_that_change_before_examples_are_shown_are_refused(
