@@ -126,8 +126,9 @@ def test_an_update_after_an_interrupted_record_repeats_the_changes(notes_folder:
         (["--merge", "--encoding", "cp1252", "my.index"], "--encoding is for a new index and for --add; leave it out"),
         (
             ["--delete", "ids.txt", "--report", "r.tsv", "my.index"],
-            "--report is for a new index and for --add and --update",
+            "--report is for commands that read documents",
         ),
+        (["--update", "--dry-run", "--report", "r", "my.index"], "--report is for commands that read documents"),
         (["my.index", "--vectors", "minilm", "--ocr", "x"], "--ocr is for a new index and for --add"),
         (["--add", "new.jsonl", "my.index", "--analyzer-field", "lang"], "--analyzer-field is for a new index"),
         (["--add", "new.jsonl", "my.index", "--expansions", "e.jsonl"], "--expansions is for a new index"),

@@ -122,15 +122,18 @@ def _check_reading_options(path: Path, given: Mapping[str, Any], actions: Action
     """
     from longrank.errors import InputError
 
-    names = [name for name in _READING if name in given and not (name == "report" and actions.update)]
+    reports = actions.update and not actions.dry_run
+    names = [name for name in _READING if name in given and not (name == "report" and reports)]
     of_build = _read_by_build(path) if actions.update and names else {}
     for name in names:
         if name not in of_build or _comparable(name, of_build[name]) != _comparable(name, given[name]):
-            option = f"--{name.replace('_', '-')}"
-            what = f"{option} is for a new index and for --add{' and --update' if name == 'report' else ''}"
-            if actions.update:
+            option, fix = f"--{name.replace('_', '-')}", "leave it out"
+            what = f"{option} is for a new index and for --add"
+            if name == "report":
+                what = f"{option} is for commands that read documents"
+            elif actions.update:
                 what = f"{option} is not as in the build, and an update reads documents as the build did"
-            fix = f"leave it out, or build the index with {option}" if actions.update else "leave it out"
+                fix = f"leave it out, or build the index with {option}"
             raise InputError(what, path=path, fix=fix)
 
 

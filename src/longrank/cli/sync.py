@@ -78,11 +78,13 @@ def _sync(
     notes = Notes()
     with console.progress("indexing", None, "documents") as advance:
         changes = sync(sources, output, notes=notes, progress=advance, workers=workers)
-    if vectors is not None and (anyway or any(changes)):
-        store_vectors(output, vectors, passages, notes)
-    if any(changes) or not said.issuperset(notes.lines()):
-        console.show_notes(notes)
-    said.update(notes.lines())
+    try:
+        if vectors is not None and (anyway or any(changes)):
+            store_vectors(output, vectors, passages, notes)
+    finally:
+        if any(changes) or not said.issuperset(notes.lines()):
+            console.show_notes(notes)
+        said.update(notes.lines())
     return changes
 
 

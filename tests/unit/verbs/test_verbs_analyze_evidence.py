@@ -131,9 +131,6 @@ def test_queries_that_change_between_their_answers_and_their_texts_are_refused(
 ) -> None:
     from longrank.verbs.analyze import shown
 
-    rows = [
-        {"query": f"who {item.query_id}", "doc_id": "d1", "passages": [{"start": 0, "end": 9}]} for item in EVIDENCE
-    ]
     (tmp_path / "shown.jsonl").write_text("".join(json.dumps(row) + "\n" for row in SHOWN))
     assert analyze.evidence(tmp_path / "shown.jsonl", folder).values.pairs == 2
     real = shown.read_answers
