@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -398,6 +399,12 @@ def test_a_model_that_changes_between_two_phases_is_refused(
     assert not Path("out/table/results.json").exists()
     assert "first.run" not in Path("out/phases.json").read_text()  # a later run with the old model would take it
     Path("kept").replace("model/weights")
+
+    def touching(*arguments: Any) -> None:
+        run(*arguments)
+        os.utime("model/weights")
+
+    monkeypatch.setattr(command, "_run", touching)
     assert reproduce("table.toml", "--model", "encoder=model") == 0
 
 

@@ -14,6 +14,7 @@ from longrank.formats.lines import DEFAULT_TEXT, TextOptions, decode
 from longrank.formats.opening import Limits, read_chunks
 from longrank.formats.parsed.encodings import REPLACED, Decoded, by_escapes, nearly_fitting
 from longrank.formats.records import CorpusOptions
+from longrank.storage import changed, written_state
 from longrank.types import Notes
 
 _TRIES = 5  # of reading a file to which a program writes
@@ -63,7 +64,10 @@ def _read_once(path: Path, limits: Limits, any_encoding: bool) -> bytes:
 
 def _plain_chunks(path: Path, limits: Limits) -> Iterator[bytes]:
     with path.open("rb") as stream:
+        began = written_state(stream)
         yield stream.read(limits.max_line + 1)
+        if written_state(stream) != began:
+            raise changed(path)
 
 
 def without_nul(text: str, path: Path) -> str:

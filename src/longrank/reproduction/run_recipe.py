@@ -62,19 +62,22 @@ def run_recipe(selected: SelectedRecipe, folder: Path, collection: Collection, r
     departed = _departures(selected, collection, inputs, no_field)
     planned, trial = _dry(selected, folder, collection, inputs)
     named = trial.extra_files.files
-    states = _states(selected, named)
+    states, identity = _states(selected, named), _identity(selected, inputs, named)
 
     def check(output: Path) -> None:
         """Refuse an output of other models or files than those of the recipe's identity."""
-        if _states(selected, named) != states:  # each command opens them for itself
+        nonlocal states
+        now = _states(selected, named)  # each command opens them for itself
+        if now != states and _identity(selected, inputs, named) != identity:
             fix = f"put them back, delete {output.name} and what was written with it, and run the command again"
             raise InputError("a model, or a file that settings name, has changed meanwhile", path=output, fix=fix)
+        states = now
 
     phases = Phases(folder, run, planned=len(planned.commands), check=check)
     if phases.left(planned.commands):
         check_models(trial.requested_models)
     place.mkdir(parents=True, exist_ok=True)
-    claim(place, _identity(selected, inputs, named), INPUTS)
+    claim(place, identity, INPUTS)
     for name, text in inputs.items():
         replace(place / name, text)
     bench = _bench(selected, folder, collection, inputs, phases)

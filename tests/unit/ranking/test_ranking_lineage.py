@@ -100,6 +100,15 @@ def test_a_passage_model_has_the_lineage_of_the_network_that_it_began_with(model
     assert lineage_of(tmp_path / "out" / "model") == [TRAINING]
 
 
+def test_a_network_that_is_created_on_trained_weights_has_their_lineage(model: Path, tmp_path: Path) -> None:
+    from longrank.models.new import create_folder
+    from longrank.networks.model_files import find_model
+    from longrank.types import Notes
+
+    create_folder("parade-max", find_model(str(model)), tmp_path / "new", Notes(), options={})
+    assert find_model(str(tmp_path / "new")).lineage == [TRAINING]
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

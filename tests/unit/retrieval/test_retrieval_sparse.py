@@ -14,6 +14,7 @@ from fakes import documents, index_of
 from longrank.cli.main import main
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index
+from longrank.index.publishing import STALE
 from longrank.index.sparse import stored_sparse
 from longrank.networks.learned_sparse import SparseModel
 from longrank.networks.model_files import find_model
@@ -179,13 +180,15 @@ def test_a_changed_index_has_the_bytes_of_a_new_one_and_unchanged_documents_are_
     assert files(folder) == files(add_sparse(new_index(tmp_path / "again"), model).path)
     changed.delete(["d003"])
     changed.add([Document("d004", "", "the king of the moon"), Document("new", "", "a river of bread")], replace=True)
-    notes, seen = Notes(), []
+    notes, seen = changed.notes.copy(), []
+    assert STALE in notes
     with pytest.raises(InputError, match="these vectors are of other documents or another version"):
         make_retriever(Index(folder), "sparse", model=model)
     encode = SparseModel.encode
     monkeypatch.setattr(SparseModel, "encode", lambda self, texts: (seen.append(texts), encode(self, texts))[1])
     updated = add_sparse(folder, model, notes=notes)
     assert sorted(seen) == [["a river of bread"], ["the king of the moon"]]
+    assert STALE not in notes  # they have just been stored
     fresh = add_sparse(index_of(list(updated), tmp_path / "fresh"), model)
     for query in QUERIES:
         one, other = (make_retriever(made, "sparse", model=model).retrieve(query, 50) for made in (updated, fresh))

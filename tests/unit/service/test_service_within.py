@@ -119,14 +119,15 @@ def test_with_time_enough_the_answer_is_the_same_as_without_a_deadline(tmp_path:
     assert (timed["partial"] if path == "/search" else timed["meta"].get("partial")) is None
 
 
-def test_refused_truncation_refuses_a_partial_ranking(tmp_path: Path) -> None:
+@pytest.mark.parametrize("n_read", [0, 1])  # before the deadline
+def test_refused_truncation_refuses_a_partial_ranking(tmp_path: Path, n_read: int) -> None:
     value = {"query": "fox", "documents": TEXTS, "deadline": 20, "truncation": False}
 
     async def talk(ask: Any) -> Reply:
         reply: Reply = await ask("POST", "/v1/rerank", value)
         return reply
 
-    assert answers(stopping_desk(tmp_path, 1), talk).status == 422
+    assert answers(stopping_desk(tmp_path, n_read), talk).status == 422
 
 
 @pytest.mark.parametrize("wrong", [0, -1, "soon"])
