@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from datetime import date, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
@@ -161,7 +162,9 @@ def _toml_value(text: str, assignment: str) -> Any:
             fix = f'TOML writes 0.5, 1.0, true and false; as a text, "{text}"'
             raise InputError("--set takes TOML values", got=assignment, fix=fix) from None
         return text
-    return read["value"] if len(read) == 1 else text  # a line break could begin another key
+    if len(read) > 1 or isinstance(read["value"], date | time):
+        return text  # a line break could begin another key, and 20:40:20 is a grid, not a time of day
+    return read["value"]
 
 
 def validated(model: type[M], data: Mapping[str, Any], origin: str) -> M:

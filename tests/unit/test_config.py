@@ -92,6 +92,8 @@ def test_settings_are_overridden_and_the_original_kept() -> None:
         ("1\nb = 2", "1\nb = 2"),
         ("[" * 5000, "[" * 5000),
         ('""', ""),
+        ("20:40:20", "20:40:20"),
+        ("2020-01-01", "2020-01-01"),
     ],
 )
 def test_a_value_is_toml_or_a_bare_word(text: str, value: object) -> None:
