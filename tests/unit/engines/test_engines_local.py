@@ -43,6 +43,17 @@ def test_a_worker_does_tasks_of_its_own_itself() -> None:
     assert [len(pids) for pids in found] == [1, 1]
 
 
+def has_no_handler(task: int) -> bool:
+    """Say whether SIGTERM ends this process at once; leave a handler, as a command line does."""
+    ends = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    return ends
+
+
+def test_a_handler_that_a_task_leaves_does_not_stay() -> None:
+    assert all(ends for _, ends in Local(2).each(has_no_handler, range(6)))
+
+
 def test_a_killed_process_is_an_error_not_an_endless_wait() -> None:
     with pytest.raises(
         LongRankError, match=r"a worker process was killed at block [01], perhaps for lack of memory; use fewer"
