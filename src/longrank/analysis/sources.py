@@ -26,7 +26,7 @@ class Source:
         queries: the collection, if it has queries.
         qrels: the collection, if it has judgments.
         passage_qrels: the collection, if it has judgments of passages.
-        files: files of the documents, which each call of `documents` reads.
+        files: returns the files of the documents, which each call of `documents` reads.
     """
 
     documents: Callable[[], Iterable[Document]]
@@ -34,7 +34,7 @@ class Source:
     queries: Collection | None = None
     qrels: Collection | None = None
     passage_qrels: Collection | None = None
-    files: Sequence[Path] = ()
+    files: Callable[[], Sequence[Path]] = list
 
 
 def open_source(source: Any, notes: Notes) -> Source:
@@ -71,7 +71,7 @@ def _of_collection(parts: Collection, notes: Notes) -> Source:
 
     queries, qrels, passages = (parts if part else None for part in (parts.queries, parts.qrels, parts.passage_qrels))
     counts: dict[str, Count] = {"words": words, "terms": _terms}
-    return Source(documents, counts, queries, qrels, passages, parts.document_files())
+    return Source(documents, counts, queries, qrels, passages, parts.document_files)
 
 
 def _terms(number: int, document: Document) -> int:

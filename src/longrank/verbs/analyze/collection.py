@@ -74,7 +74,7 @@ def collection(
     if model is not None:
         counts["wordpieces"] = wordpieces(model)
     kept = frozenset() if grades is None else counting.judged_documents(grades)
-    with unchanged(opened.files if show_text else ()):  # which are read twice
+    with unchanged(opened.files() if show_text else ()):  # which are read twice
         documents, lengths = counting.measured(_counted(opened.documents(), progress), counts, kept)
         about = None if topics is None else counting.query_statistics(topics, grades)
         judged = None if grades is None else counting.judgments(grades, lengths, topics, level=level, seed=seed)
