@@ -214,3 +214,13 @@ def test_every_protocol_names_itself() -> None:
     protocols = {"all": OnAll(), "samples": OnSamples(1, 1, 1), "folds": OnFolds(THREE, "rest", Notes())}
     assert {name: type(one) for name, one in protocols.items()} == PROTOCOLS
     assert [one.about()["name"] for one in protocols.values()] == list(PROTOCOLS)
+
+
+@pytest.mark.parametrize("rule", ["rest", "yang19"])
+def test_a_query_of_several_lists_is_counted_once_among_those_that_choose(rule: str) -> None:
+    folds = {
+        "s1": Fold(("q2", "q3"), ("q2",), ("q1",)),
+        "s2": Fold(("q1",), (), ("q3", "q2")),
+        "s3": Fold((), (), ("q2",)),
+    }
+    assert sorted(RULES[rule].queries("s1", folds)) == ["q2", "q3"]

@@ -26,8 +26,8 @@ class Rule(NamedTuple):
 
 
 def rest(name: str, folds: Mapping[str, Fold]) -> tuple[str, ...]:
-    """Return the train and dev queries of a fold."""
-    return folds[name].train + folds[name].dev
+    """Return the train and dev queries of a fold, each once."""
+    return tuple(dict.fromkeys(folds[name].train + folds[name].dev))
 
 
 def dev(name: str, folds: Mapping[str, Fold]) -> tuple[str, ...]:
@@ -36,8 +36,8 @@ def dev(name: str, folds: Mapping[str, Fold]) -> tuple[str, ...]:
 
 
 def tested_elsewhere(name: str, folds: Mapping[str, Fold]) -> tuple[str, ...]:
-    """Return the test queries of the other folds."""
-    return tuple(query_id for other, fold in folds.items() if other != name for query_id in fold.test)
+    """Return the test queries of the other folds, each once."""
+    return tuple(dict.fromkeys(query_id for other, fold in folds.items() if other != name for query_id in fold.test))
 
 
 def best_sum_of_means(table: GridValues, name: str, folds: Mapping[str, Fold]) -> int:
