@@ -98,19 +98,28 @@ class CheapSelector:
         name: name of the selector.
         scorers: one scorer, or several whose reciprocal ranks are added.
         budget: number of passages to select.
+
+    Attributes:
+        scorers: the scorers.
     """
 
     def __init__(self, name: str, scorers: Sequence[PassageScorer], budget: Budget) -> None:
-        self._name, self._scorers, self._budget = name, tuple(scorers), budget
+        self._name, self.scorers, self._budget = name, tuple(scorers), budget
 
     @property
     def fingerprint(self) -> str:
         """Names the selector, the budget and the scorers."""
-        return f"{self._name}({self._budget}; {'; '.join(scorer.fingerprint for scorer in self._scorers)})"
+        return f"{self._name}({self._budget}; {'; '.join(scorer.fingerprint for scorer in self.scorers)})"
 
     def select(self, tasks: Sequence[ScoringTask], *, weights: bool = True) -> list[Selected]:
         """Return the selected passages of each task, weighted by their counts of query terms or, unasked, by ones."""
-        by_scorer = [[task.scores for task in scorer.score(tasks)] for scorer in self._scorers]
+        by_scorer = [[task.scores for task in scorer.score(tasks)] for scorer in self.scorers]
+        return self.chosen(tasks, by_scorer, weights=weights)
+
+    def chosen(
+        self, tasks: Sequence[ScoringTask], by_scorer: Sequence[Sequence[Scores]], *, weights: bool
+    ) -> list[Selected]:
+        """Return what `select` returns, from the scores that each scorer gave to the passages of each task."""
         selected: list[NDArray[np.intp]] = []
         for _, group in groupby(range(len(tasks)), key=lambda n: tasks[n].query.query_id):
             of_query = list(group)
@@ -121,6 +130,27 @@ class CheapSelector:
             Selected(places, term_counts(task.query.text, [task.passages[n].text for n in places.tolist()]))
             for task, places in zip(tasks, selected, strict=True)
         ]
+
+
+class KnownScores:
+    """A selector by cheap scorers whose scores are known.
+
+    Args:
+        selector: the selector.
+        by_scorer: per scorer and task, the scores of its passages.
+    """
+
+    def __init__(self, selector: CheapSelector, by_scorer: Sequence[Sequence[Scores]]) -> None:
+        self._selector, self._by_scorer = selector, by_scorer
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the selector."""
+        return self._selector.fingerprint
+
+    def select(self, tasks: Sequence[ScoringTask], *, weights: bool = True) -> list[Selected]:
+        """Return the selected passages of the tasks that were scored."""
+        return self._selector.chosen(tasks, self._by_scorer, weights=weights)
 
 
 def choose(by_scorer: Sequence[Sequence[Scores]], budget: Budget) -> list[NDArray[np.intp]]:

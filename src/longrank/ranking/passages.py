@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -68,6 +69,12 @@ class PassageDocumentScorer:
         """Scorer, segmenter and selector with all their options."""
         title = "title + " if self.title else ""
         return f"{self.scorer.fingerprint} | {title}{self.segmenter.fingerprint} | {self.selector.fingerprint}"
+
+    def by(self, selector: Selector) -> PassageDocumentScorer:
+        """Return this scorer with another selector."""
+        other = copy(self)
+        other.selector = selector
+        return other
 
     def evidence(self, block: Sequence[Candidate], *, weights: bool = True) -> list[Evidence]:
         """Score the selected passages of a block of candidates at once; one Evidence each, in order.

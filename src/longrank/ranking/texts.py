@@ -237,13 +237,25 @@ class Reranker:
         with self._keeping:
             self.notes.merge(notes)
 
-    def prepare(self, query: str, documents: Iterable[str | Document], limits: TextLimits) -> PreparedTexts:
+    def prepare(
+        self,
+        query: str,
+        documents: Iterable[str | Document],
+        limits: TextLimits,
+        scorer: PassageDocumentScorer | None = None,
+    ) -> PreparedTexts:
         """Split documents into passages, and select the passages to score. The pipeline's scorer is not called.
+
+        Args:
+            query: the query.
+            documents: the documents.
+            limits: limits of the text that is read.
+            scorer: the pipeline's scorer with another selector; None: with its own.
 
         Raises:
             InputError: the query is empty, or there is no document.
         """
-        return prepared_texts(self.scorer, query, documents, limits, self._statistics)
+        return prepared_texts(scorer or self.scorer, query, documents, limits, self._statistics)
 
     def ranked(
         self,

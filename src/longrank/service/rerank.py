@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.ranking.found import Partial, RankedText
 from longrank.ranking.highlights import sentence_scorer
+from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.prepared_texts import PreparedTexts, TextLimits
 from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import Reranker
@@ -23,6 +24,7 @@ from longrank.service.judging import Judging
 from longrank.service.metrics import Metrics
 from longrank.service.scheduler import Scheduler
 from longrank.service.scored import scored, with_highlights
+from longrank.service.selecting import with_selection
 from longrank.service.served import Served
 from longrank.service.settings import ServiceSettings
 from longrank.service.source_files import SourceFiles
@@ -106,14 +108,15 @@ async def rerank(service: Service, request: RerankRequest, deadline: float) -> A
     plan = planned(service, request)
     reranker = plan.reranker
 
-    def prepare() -> tuple[tuple[PreparedTexts, int], Sequence[ScoringTask]]:
-        texts, n_tokens = prepared_texts(reranker, request)
-        return (texts, n_tokens), texts.block.tasks
-
     with service.admission.admit(plan.cost + plan.cost_of_sentences, deadline):
-        (texts, n_tokens), scores = await scored(
-            service, reranker.scorer, prepare, weight=plan.weight, cost=plan.cost, deadline=deadline
-        )
+        scorer = await selecting(service, request, plan, deadline)
+
+        def prepare() -> tuple[tuple[PreparedTexts, int], Sequence[ScoringTask]]:
+            texts, n_tokens = prepared_texts(reranker, request, scorer)
+            return (texts, n_tokens), texts.block.tasks
+
+        options: dict[str, Any] = {"weight": plan.weight, "cost": plan.cost, "deadline": deadline}
+        (texts, n_tokens), scores = await scored(service, scorer, prepare, **options)
         results, warnings = await asyncio.to_thread(finished, reranker, texts, scores, request)
         results = await with_highlights(service, results, lambda: reranker.sentences(texts, results), deadline)
     return answered(service, request, plan, results, warnings, n_tokens)
@@ -145,9 +148,26 @@ def planned(service: Service, request: RerankRequest) -> Plan:
     return Plan(served, served.reranker, warnings, weight, cost, min(cost, cost_of_sentences(served, shown)))
 
 
-def prepared_texts(reranker: Reranker, request: RerankRequest) -> tuple[PreparedTexts, int]:
+async def selecting(service: Service, request: RerankRequest, plan: Plan, deadline: float) -> PassageDocumentScorer:
+    """Return the pipeline's scorer, which knows the scores that it selects the passages of a request by.
+
+    Raises:
+        Refusal: as `with_selection`.
+    """
+    limits = replace(request.limits, passages=None)
+
+    def tasks_of(scorer: PassageDocumentScorer) -> Sequence[ScoringTask]:
+        return plan.reranker.prepare(request.query, request.documents, limits, scorer).block.tasks
+
+    scorer = plan.reranker.scorer
+    return await with_selection(service, scorer, tasks_of, indexed=False, cost=plan.cost, deadline=deadline)
+
+
+def prepared_texts(
+    reranker: Reranker, request: RerankRequest, scorer: PassageDocumentScorer
+) -> tuple[PreparedTexts, int]:
     """Return the documents ready for the scorer, and the tokens of query and documents."""
-    texts = reranker.prepare(request.query, request.documents, request.limits)
+    texts = reranker.prepare(request.query, request.documents, request.limits, scorer)
     return texts, _n_tokens(reranker, texts)
 
 

@@ -26,10 +26,11 @@ from longrank.ranking.promising import counts_of
 from longrank.service.errors import Refusal, not_ready
 from longrank.service.rerank import Service, check_query, cost_of_sentences, strip
 from longrank.service.scored import scored, with_highlights
+from longrank.service.selecting import with_selection
 from longrank.service.served import Served, unknown_pipeline
 from longrank.service.source_files import with_files
 from longrank.service.units import tokens_of, weight_of
-from longrank.service.within import highlights_within, read_until, until
+from longrank.service.within import highlights_within, in_time, read_until, until
 from longrank.text.words import readable
 from longrank.types import Document, Evidence, Notes, Query
 
@@ -222,8 +223,21 @@ async def _evidence(
     scorer = bound.scorer
     assert isinstance(scorer, PassageDocumentScorer)
 
+    until_then = deadline if by is None else until(by)
+    selecting = with_selection(
+        service,
+        scorer,
+        lambda scorer: scorer.prepare(candidates, weights=False).tasks,
+        indexed=True,
+        cost=cost,
+        deadline=until_then,
+    )
+    reading = await (selecting if by is None else in_time(selecting))
+    if reading is None:
+        return [], Partial(len(candidates), 0, 0, len(candidates))
+
     def block() -> Prepared:
-        return scorer.prepare(candidates, weights=bound.reads_weights)
+        return reading.prepare(candidates, weights=bound.reads_weights)
 
     def prepare() -> tuple[Prepared, Sequence[ScoringTask]]:
         prepared = block()
@@ -239,7 +253,7 @@ async def _evidence(
         statistics=bound.index,
         weight=weight,
         cost=cost,
-        deadline=until(by),
+        deadline=until_then,
     )
     if read is None:
         return [], Partial(len(candidates), 0, 0, len(candidates))

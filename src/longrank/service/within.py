@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -28,6 +29,7 @@ from longrank.service.rerank import (
     finished,
     planned,
     prepared_texts,
+    selecting,
 )
 from longrank.service.scheduler import Scheduler, Unit
 from longrank.service.scored import with_highlights
@@ -86,15 +88,22 @@ async def read_until(
     return value, block, part_of(block, pieces, scores)
 
 
+async def in_time(awaited: Awaitable[T]) -> T | None:
+    """Return the result of a job; None if its deadline passes before."""
+    try:
+        return await awaited
+    except Refusal as refusal:
+        if refusal.code != LATE:
+            raise
+        return None
+
+
 async def highlights_within(
     service: Service, results: list[Shown], split: Callable[[], Sentences], by: float
 ) -> tuple[list[Shown], list[str]]:
     """Return the results with their best sentences; if the time is too short, without, and a sentence that says so."""
-    try:
-        return await with_highlights(service, results, split, by), []
-    except Refusal as refusal:
-        if refusal.code != LATE:
-            raise
+    if (shown := await in_time(with_highlights(service, results, split, by))) is not None:
+        return shown, []
     n = sum(len(result.passages) for result in results)
     return highlighted(results, [()] * n), ["the deadline passed before the best sentences were found"]
 
@@ -115,20 +124,22 @@ async def rerank_within(service: Service, request: RerankRequest, by: float) -> 
     plan = planned(service, request)
     reranker = plan.reranker
 
-    def prepare() -> tuple[tuple[PreparedTexts, int], Prepared]:
-        texts, n_tokens = prepared_texts(reranker, request)
+    def prepare(scorer: PassageDocumentScorer) -> tuple[tuple[PreparedTexts, int], Prepared]:
+        texts, n_tokens = prepared_texts(reranker, request, scorer)
         return (texts, n_tokens), texts.block
 
     with service.admission.admit(plan.cost + plan.cost_of_sentences, math.inf):
-        read = await read_until(
-            service.scheduler,
-            reranker.scorer,
-            prepare,
-            statistics=None,
-            weight=plan.weight,
-            cost=plan.cost,
-            deadline=until(by),
-        )
+        scorer, read = await in_time(selecting(service, request, plan, until(by))), None
+        if scorer is not None:
+            read = await read_until(
+                service.scheduler,
+                scorer,
+                functools.partial(prepare, scorer),
+                statistics=None,
+                weight=plan.weight,
+                cost=plan.cost,
+                deadline=until(by),
+            )
         if read is None:
             n = len(request.documents)
             partial = Partial(n, 0, 0, n)
