@@ -126,6 +126,23 @@ def _plain(value: Any) -> Any:
     return str(value) if plain is value else plain
 
 
+def refuse_twice(given: Mapping[str, Any], assignments: Assignments) -> None:
+    """Refuse a setting that stands among assignments, too.
+
+    Args:
+        given: key -> value that is given by an option of its own; None: it is not given.
+        assignments: settings.
+
+    Raises:
+        InputError: names the setting.
+    """
+    keys = {text.partition("=")[0].strip() for text in listed(assignments)}
+    for key, value in sorted(given.items()):
+        if value is not None and key in keys:
+            what = f"{key} is given twice: as {key.rpartition('.')[2]} and as a setting"
+            raise InputError(what, got=value, fix="leave out one of them")
+
+
 def override(data: Mapping[str, Any], assignments: Assignments) -> dict[str, Any]:
     """Return `data` with each ``section.key=value`` applied; values are TOML, bare words are strings.
 

@@ -115,6 +115,10 @@ def test_json_prints_one_object_per_document(files: Files, capsys: pytest.Captur
         (["-a", "maxp", "--normalize", "minmax"], "has an effect on interpolation only (got 'minmax')"),
         (["-a", "maxp", "--interpolate", "0.5", "--normalize", "max"], "unknown normalisation"),
         (["-a", "maxp", "--tail", "cut"], "keep or drop"),
+        (
+            ["-a", "maxp", "--tail", "drop"],
+            "--tail is of documents of the first stage (got 'drop'); give --first-stage",
+        ),
         (["-a", "document"], "no document scores"),
         (["-a", "kmaxp", "-k", "5", "--set", "k=2"], "k is given twice (got '--set k=2')"),
         (["-a", "birch", "--weights", "1", "--set", "aggregate.weights=1,0.2"], "weights is given twice"),

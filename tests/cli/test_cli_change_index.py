@@ -128,6 +128,11 @@ def test_an_update_after_an_interrupted_record_repeats_the_changes(notes_folder:
             ["--delete", "ids.txt", "--report", "r.tsv", "my.index"],
             "--report is for commands that read documents",
         ),
+        (
+            ["--update", "--dry-run", "--vectors", "minilm", "my.index"],
+            "--dry-run changes nothing, so it stores no vecto",
+        ),
+        (["--add", "--include", "*.txt", "new.jsonl", "my.index"], "choose among the files of a folder"),
         (["--update", "--dry-run", "--report", "r", "my.index"], "--report is for commands that read documents"),
         (["my.index", "--vectors", "minilm", "--ocr", "x"], "--ocr is for a new index and for --add"),
         (["--add", "new.jsonl", "my.index", "--analyzer-field", "lang"], "--analyzer-field is for a new index"),

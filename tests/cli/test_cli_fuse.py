@@ -100,6 +100,10 @@ def test_mapfuse_over_folds(folder: Path) -> None:
         (["--method", "linear", "--weights", "1,b"], "takes numbers"),
         (["--method", "linear", "--normalize", "max"], "unknown normalisation"),
         (["--method", "mapfuse"], "from one source"),
+        (
+            ["--method", "mapfuse", "--folds", "folds.json", "--qrels", "qrels", "--weights", "1,1"],
+            "no option 'weights'",
+        ),
         (["--method", "mapfuse", "--map", "1,1", "--folds", "folds.json", "--qrels", "qrels"], "from one source"),
         (["--method", "mapfuse", "--folds", "folds.json"], "go together"),
         (["--method", "mapfuse", "--map", "1,1", "--qrels", "qrels"], "go together"),

@@ -97,6 +97,7 @@ def test_fields_choose_what_is_indexed(docs: Path, tmp_path: Path) -> None:
         (["index", "docs.jsonl", "-o", "index", "--encoding-errors", "skip"], "--encoding-errors takes"),
         (["index", "docs.jsonl", "-o", "index", "--workers", "0"], "--workers"),
         (["index", "docs.jsonl", "-o", "index", "--fields", "text,body"], "no document has this field"),
+        (["index", "docs.jsonl", "-o", "index", "--exclude", "*"], "--include and --exclude choose among the files of"),
         (["index", "docs.jsonl", "-o", "no/where"], "its folder does not exist"),
         (["index", "docs.jsonl", "-o", "docs.jsonl"], "is a file"),
         (["index", "docs.jsonl", "-o", "."], "exists and is not an index"),

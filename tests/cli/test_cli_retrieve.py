@@ -73,6 +73,8 @@ def test_queries_are_shown_and_written_as_they_are_searched_for(at: Path, capsys
     [
         (["--b", "1.2"], "b must be between 0 and 1 (got 1.2)"),
         (["--k1", "-1"], "k1 must be between 0 and 1e6"),
+        (["--k1", "1", "--set", "k1=0.9"], "k1 is given twice: as k1 and as a setting (got 1"),
+        (["--preset", "ql", "--set", "preset=bm25-anserini"], "preset is given twice"),
         (["--k1", "1e39"], "k1 must be between 0 and 1e6"),
         (["--similarity", "bm26"], "unknown similarity (got 'bm26'); did you mean 'bm25'"),
         (["--similarity", "ql", "--mu", "0"], "mu must be between 1e-6 and 1e12"),

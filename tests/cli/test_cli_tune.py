@@ -416,6 +416,8 @@ def test_an_optimum_at_the_end_of_an_axis_is_said(folder: Path, capsys: pytest.C
             "no fold tests query 'b1', which has judgments",
         ),
         ([*GRID, "--protocol", "folds", "--folds", "twice.json"], "both test query 'a1'"),
+        ([*GRID, "--seed", "3"], "--seed is of samples, and of folds that are made (got 3)"),
+        ([*GRID, "--protocol", "folds", "--folds", "folds.json", "--seed", "3"], "--seed is of samples, and of folds"),
         ([*GRID, "-o", "queries.jsonl"], "queries.jsonl: is a file; a folder is needed"),
         ([*GRID, "-o", "no/where"], "its folder does not exist"),
     ],

@@ -173,6 +173,7 @@ def test_30_of_1000_reranked_keeps_the_rest_and_its_share_of_map(tmp_path: Path)
         (["--set", "final.dept=3"], "did you mean 'depth'"),
         (["--depth", "0"], "final.depth"),
         (["--depth", "5", "--set", "final.depth=3"], "final.depth is given twice: as depth and as a setting"),
+        (["--model", "x", "--set", "scorer.model=y"], "scorer.model is given twice: as model and as a setting"),
         (["--missing", "drop"], "missing takes error or keep"),
         (["--tail", "cut"], "final.tail"),
         (["--model", "minilm"], "takes no model"),

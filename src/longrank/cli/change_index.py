@@ -109,7 +109,11 @@ def check_options(path: Path, of_builds: Mapping[str, Any], given: Mapping[str, 
     Raises:
         InputError: names the option.
     """
+    from longrank.errors import InputError
+
     check_build_options(path, of_builds)
+    if actions.dry_run and given.keys() & {"vectors", "sparse"}:
+        raise InputError("--dry-run changes nothing, so it stores no vectors", path=path, fix="leave one of them out")
     if not actions.add:
         _check_reading_options(path, given, actions)
 
@@ -186,9 +190,12 @@ def change(sources: list[str], actions: Actions, corpus: CorpusOptions, workers:
 
 
 def _changed(path: Path, sources: list[str], actions: Actions, options: dict[str, Any], notes: Notes) -> dict[str, int]:
+    from longrank.collections.files import check_patterns
     from longrank.index import Index
 
     counts = {}
+    if actions.add:
+        check_patterns(sources, options["corpus"])
     with Index(path).writer(notes) as writer:
         if actions.delete is not None:
             counts["deleted"] = writer.delete(_ids(actions.delete, notes))

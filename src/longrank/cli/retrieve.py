@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 def retrieve(
+    ctx: typer.Context,
     index: Annotated[
         Path,
         typer.Argument(
@@ -94,9 +95,9 @@ def retrieve(
 
     longrank retrieve my.index topics.jsonl -o hybrid.run --preset hybrid --where 'year>=2020'
     """
-    from longrank.cli.inputs import output_file
+    from longrank.cli.inputs import given_options, output_file
     from longrank.collections import places, read_queries
-    from longrank.config import override
+    from longrank.config import override, refuse_twice
     from longrank.engines import EngineOptions
     from longrank.formats.trec import write_rankings
     from longrank.index.filter_parsing import parsed_filter
@@ -110,6 +111,7 @@ def retrieve(
     if expanded:
         output_file(expanded, *places(queries, "queries"), index)
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}
+    refuse_twice(options | ({"preset": preset} if "preset" in given_options(ctx) else {}), assignments or ())
     settings = override(options, assignments or ())
     stage = first_stage(settings.pop("preset", preset), settings)
     search = Search(opened(index), stage, parsed_filter(filter, where or ()), k)

@@ -66,7 +66,9 @@ def tune(
     folds: Folds = None,
     n_folds: MakeFolds = None,
     rule: ChooseBy = None,
-    seed: Annotated[int, typer.Option(help="Seed of the samples and of the folds that are made.")] = 42,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the samples and of the folds that are made. [default: 42]")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Processes; any number gives the same result. [default: all cores]", min=1)
     ] = None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from longrank.collections.collection import documents_of
@@ -51,6 +51,19 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
         known = ", ".join(EXTENSIONS)
         raise InputError("its format is unknown", path=path, fix=f"name it with --format, or end it in {known}")
     yield SourceFile(path, _as_id(path.name, notes, path)), format
+
+
+def check_patterns(sources: Iterable[str], options: CorpusOptions) -> None:
+    """Refuse patterns of files if they choose among the files of no source.
+
+    Raises:
+        InputError: such patterns.
+    """
+    patterns = [*options.files.include, *options.files.exclude]
+    folders = (Path(source) for source in sources if source and _is_folder(Path(source)))
+    if patterns and not any(not _listed(folder, options) for folder in folders):
+        what = "`include` and `exclude` choose among the files of a folder, and no source is a folder of files"
+        raise InputError(what, got=patterns[0], fix="leave them out, or name a folder")
 
 
 def _listed(folder: Path, options: CorpusOptions) -> list[tuple[SourceFile, str]]:

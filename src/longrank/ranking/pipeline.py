@@ -20,7 +20,7 @@ from longrank.aggregation import find_aggregation, with_options
 from longrank.aggregation.mixing import mix_header
 from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
-from longrank.config import Assignments, listed
+from longrank.config import Assignments, listed, refuse_twice
 from longrank.errors import InputError
 from longrank.formats.evidence import KEPT, MISSING, STOPPED, evidence_header, missing_in, read_evidence
 from longrank.index import Index
@@ -111,6 +111,7 @@ def open_pipeline(
             raise InputError("an open pipeline takes no other model or score cache", fix="give them to open_pipeline")
         return _reopened(pipeline, index, assignments)
     notes = Notes() if notes is None else notes
+    refuse_twice({"scorer.model": model}, assignments)
     settings = load_pipeline(pipeline, assignments)
     first = settings.first_stage
     if settings.scorer is None and model is not None:

@@ -65,6 +65,8 @@ def aggregate(
     notes = Notes() if notes is None else notes
     if normalize != "none" and interpolate is None:
         raise InputError("`normalize` has an effect on interpolation only", got=normalize, fix="give `interpolate`")
+    if tail == "drop" and first_stage is None:
+        raise InputError("`tail` is of documents of the first stage", got=tail, fix="give `first_stage`")
     header, records = open_evidence(evidence)
     function = make_aggregator(aggregator, **options)
     check_complete(header, evidence, with_options(aggregator, function) if interpolate is None else None)

@@ -26,6 +26,8 @@ from longrank.verbs.naming import naming_files
 Scores: TypeAlias = Callable[[str, Sequence[str]], Sequence[float]]
 """(query, best passages) -> the score of each."""
 
+_WINDOW, _STEP = 20, 10  # of method lists, as RankGPT
+
 
 class Method(NamedTuple):
     """A loaded method of comparison: its scores, and the identity of all that they depend on."""
@@ -44,8 +46,8 @@ def compare(
     model: str,
     method: str = "pairs",
     depth: int = 20,
-    window: int = 20,
-    step: int = 10,
+    window: int = _WINDOW,
+    step: int = _STEP,
     device: str = "auto",
     output_evidence: Path | str | None = None,
     format: str | None = None,
@@ -91,6 +93,8 @@ def compare(
     depth, window, step = map(plain_value, (depth, window, step))
     check_at_least("depth", depth, 1)
     list(windows(1, window, step))  # refused before a model is loaded
+    if method == "pairs" and (window, step) != (_WINDOW, _STEP):
+        raise InputError("`window` and `step` are options of method 'lists'", got=method, fix="leave them out")
     notes = Notes() if notes is None else notes
     index, first_stage = Index.open(index), read_run(run, notes)
     texts = {query.query_id: query for query in read_queries(queries, notes, format=format, field=field)}

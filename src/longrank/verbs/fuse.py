@@ -74,6 +74,7 @@ def fuse(
     if heldout is not None:
         maps = _heldout_maps(heldout, loaded, notes)
     if folds is not None:
+        make_fusion(method, k=k, weights=weights, normalize=normalize, maps=[1.0] * len(loaded))  # checks the options
         fused = mapfuse_folds(loaded, open_folds(folds, notes), read_qrels(qrels, notes), tag=tag, notes=notes)
     else:
         fused = make_fusion(method, k=k, weights=weights, normalize=normalize, maps=maps)(loaded, tag=tag)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from longrank.collections.documents import locate_documents, places_of
+from longrank.collections.files import check_patterns
 from longrank.errors import LongRankError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
@@ -48,17 +49,18 @@ def build_from_files(
     Raises:
         InputError, MissingExtra, LongRankError: as `Index.build`.
     """
+    given = [str(source) for source in sources]
+    check_patterns(given, corpus)
     with changing(folder, notes, anew=True) as local:
-        _build(sources, local, corpus=corpus, notes=notes, **options)
+        _build(given, local, corpus=corpus, notes=notes, **options)
     index = Index(folder)
     index.notes = notes
     return index
 
 
-def _build(sources: Iterable[str | Path], folder: Path, *, corpus: CorpusOptions, notes: Notes, **options: Any) -> None:
+def _build(sources: Sequence[str], folder: Path, *, corpus: CorpusOptions, notes: Notes, **options: Any) -> None:
     corpus = keeping(corpus, options.get("analyzer_field", ""))
-    given = [str(source) for source in sources]
-    places, names = places_of(given), tuple(name for source in given for name in recorded(source))
+    places, names = places_of(sources), tuple(name for source in sources for name in recorded(source))
     sizes: dict[str, SizeAndTime] = {}
     files = states_of(places, corpus, notes, sizes)
     runs: list[tuple[str, int]] = []

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from longrank.collections import read_queries, read_run
-from longrank.config import Assignments, listed
+from longrank.config import Assignments, listed, refuse_twice
 from longrank.engines import Engine, EngineOptions, Local
 from longrank.errors import InputError
 from longrank.index import Index
@@ -119,10 +119,7 @@ def rerank(
         index = index_of_run(open_store(str(index)), queries, first_stage, notes)
     final = {"final.depth": depth, "final.tail": tail, "scorer.options.device": devices[0] if devices else None}
     given = {key: value for key, value in final.items() if value is not None}
-    if twice := given.keys() & {text.partition("=")[0].strip() for text in listed(assignments)}:
-        key = min(twice)
-        what = f"{key} is given twice: as {key.rpartition('.')[2]} and as a setting"
-        raise InputError(what, got=given[key], fix="leave out one of them")
+    refuse_twice(given, assignments)
     opened = open_pipeline(
         index,
         pipeline,

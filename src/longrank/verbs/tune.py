@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from longrank.collections import read_qrels, read_queries
+from longrank.errors import InputError
 from longrank.evaluation.folds import read_or_make_folds
 from longrank.evaluation.names import parse_measure
 from longrank.evaluation.tuning.folder import JOURNAL, check_own, write_outcome
@@ -52,7 +53,7 @@ def tune(
     choose_by: str | None = None,
     samples: int | None = None,
     sample_size: int | None = None,
-    seed: int = 42,
+    seed: int | None = None,
     folder: str | Path | None = None,
     workers: int = 1,
     progress: Callable[[int, int], object] | None = None,
@@ -77,7 +78,7 @@ def tune(
         choose_by: a name of `longrank.evaluation.tuning.rules.RULES`. Default: ``"rest"``.
         samples: how many samples. Default: 5.
         sample_size: queries in each sample.
-        seed: seed of the samples or folds.
+        seed: seed of the samples, or of folds that are made. Default: 42.
         folder: holds the result; the same call with the same folder resumes. Default: nothing is kept.
         workers: processes. With more than 1 a script needs the usual ``if __name__ == "__main__"``.
         progress: called with the settings just done and with how many there are.
@@ -94,6 +95,10 @@ def tune(
     """
     notes = Notes() if notes is None else notes
     check_at_least("k", k, 1)
+    draws = isinstance(folds, int) or protocol == "samples" or (samples, sample_size) != (None, None)
+    if seed is not None and not draws:
+        raise InputError("`seed` is of samples, and of folds that are made", got=seed, fix="leave it out")
+    seed = 42 if seed is None else seed
     if folder is not None:
         check_own(Path(folder))
     axes = parse_axes(grid, tunable(preset, settings or {}))

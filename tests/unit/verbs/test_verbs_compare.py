@@ -108,7 +108,9 @@ def test_the_top_of_a_run_is_compared_and_the_rest_follows(
     inputs = [str(folder / name) for name in ("index", "queries.jsonl", "first.run")]
     assert main(["rerank", *inputs, "-o", str(tmp_path / "l.run"), "--pipeline", "lexical", "--depth", "5"]) == 0
     before = read_run(tmp_path / "l.run", Notes())
-    more = ["--model", str(model), "--depth", "3", "--method", method, "--window", "2", "--step", "1"]
+    more = ["--model", str(model), "--depth", "3", "--method", method]
+    window = ["--window", "2", "--step", "1"]
+    more += window if method == "lists" else []
     for name in ("a", "b"):
         arguments = ["compare", *inputs[:2], str(tmp_path / "l.run"), str(tmp_path / "l.run.evidence")]
         assert main([*arguments, "-o", str(tmp_path / name), *more]) == 0
@@ -118,7 +120,10 @@ def test_the_top_of_a_run_is_compared_and_the_rest_follows(
         old, new = ([row.doc_id for row in run[query_id]] for run in (before, after))
         assert sorted(old[:3]) == sorted(new[:3])
         assert old[3:] == new[3:]
-    if method == "lists":
+    if method == "pairs":
+        assert main([*arguments, "-o", str(tmp_path / "c"), *more, *window]) == 2
+        assert "--window and --step are options of method 'lists' (got 'pairs')" in capsys.readouterr().err
+    else:
         assert "malformed answers of the list reranker, completed in the former order" in capsys.readouterr().err
 
 
