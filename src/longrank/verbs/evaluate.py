@@ -71,11 +71,14 @@ def evaluate(
     lookup(TESTS, test, "test")
     if correction is not None:
         lookup(CORRECTIONS, correction, "correction")
-    names = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures
+    names = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else list(measures)
     parsed = parse_measures(names, level)
     judged_before = judged_documents(read_qrels(source, notes) for source in _sources(residual))
     judgments = residual_qrels(read_qrels(qrels, notes), judged_before, notes, place_of(qrels, "the judgments"))
-    _note_level(judgments, level, notes)
+    if level is not None and list(map(str, parse_measures(names))) == list(map(str, parsed)):
+        notes.say("the lowest relevant grade has no effect: no measure takes it, or each has its own")
+    else:
+        _note_level(judgments, level, notes)
     results, fate = {}, "left out" if intersection else "count as 0; --intersection leaves them out"
     for system in read_systems(runs, notes, baseline):
         system = system._replace(run=residual_run(system.run, judged_before, notes, system.place))  # noqa: PLW2901
