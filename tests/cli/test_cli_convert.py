@@ -42,6 +42,8 @@ def test_a_checkpoint_is_converted_and_reranks(
     message = capsys.readouterr().err
     assert f"longrank convert {checkpoint} -o ./monobert-safetensors" in message
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert main([*rerank, "--set", f"scorer.model={checkpoint}", "--convert"]) == 2
+    assert "--convert is of --model; give --model, or convert" in capsys.readouterr().err
     assert main([*rerank, "--model", str(checkpoint), "--convert"]) == 0
     run = (tmp_path / "maxp.run").read_bytes()
     assert main(["convert", str(checkpoint), "-o", str(tmp_path / "new")]) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,6 +13,9 @@ from longrank.errors import InputError
 from longrank.registries import suggestion
 from longrank.storage import check_folder, check_writable
 from longrank.storage.workplace import check_apart, check_outside
+
+if TYPE_CHECKING:
+    from longrank.types import Notes
 
 
 def output_file(output: Path, *inputs: Path | str | None, within: Path | None = None) -> None:
@@ -140,3 +144,18 @@ def folds_or_number(folds: Path | None, number: int | None) -> Path | int | None
     if folds is not None and number is not None:
         raise InputError("--folds and --make-folds are two ways to the same: give one of them")
     return number if folds is None else folds
+
+
+def model_to_read(model: str | None, convert: bool, notes: Notes) -> str | None:
+    """Return the model of --model, with --convert its conversion in the cache folder.
+
+    Raises:
+        InputError: --convert without --model; or as `longrank.verbs.convert.converted`.
+    """
+    if not convert:
+        return model
+    if model is None:
+        raise InputError("--convert is of --model", fix="give --model, or convert the model first: longrank convert")
+    from longrank.verbs.convert import converted
+
+    return converted(model, notes)

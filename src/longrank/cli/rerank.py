@@ -67,11 +67,10 @@ def rerank(
 
     Example: longrank rerank my.index topics.jsonl bm25.run -o maxp.run --pipeline maxp --model ./monobert
     """
-    from longrank.cli.inputs import output_file
+    from longrank.cli.inputs import model_to_read, output_file
     from longrank.collections import places, read_queries
     from longrank.formats.trec import write_run
     from longrank.types import Notes
-    from longrank.verbs.convert import converted
     from longrank.verbs.rerank import rerank as rerank_run
 
     notes = Notes()
@@ -82,7 +81,7 @@ def rerank(
     if score_cache is not None:
         output_file(score_cache, *inputs, evidence)
     query_list = read_queries(queries, notes, format=query_format, field=field)
-    model = converted(model, notes) if convert and model else model
+    model = model_to_read(model, convert, notes)
     with console.progress("reranking", len(query_list), "queries") as advance:
         reranked = rerank_run(
             index,

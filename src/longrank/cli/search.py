@@ -121,18 +121,18 @@ def _searched(
     index: Path, query: str, pipeline: str | None, condition: Any, own: dict[str, Any], shared: dict[str, Any]
 ) -> Results[Result]:
     """Search in this process."""
+    from longrank.cli.inputs import model_to_read
     from longrank.ranking.settings import default_pipeline
     from longrank.types import Notes
-    from longrank.verbs.convert import converted
     from longrank.verbs.search import search as run_search
 
-    name, notes, model = pipeline or default_pipeline(), Notes(), own["--model"]
+    name, notes = pipeline or default_pipeline(), Notes()
     with console.telling_compilation():
         results = run_search(
             index,
             query,
             pipeline=name,
-            model=converted(model, notes) if own["--convert"] and model else model,
+            model=model_to_read(own["--model"], own["--convert"], notes),
             score_cache=own["--score-cache"],
             allow_untrained=own["--allow-untrained"],
             assignments=own["--set"] or (),

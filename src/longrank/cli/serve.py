@@ -152,10 +152,9 @@ def serve(
         raise InputError("--files takes a folder", got=str(files))
     settings = server_settings({name: value for name, value in options.items() if value is not None}, allow_host or ())
     check_exposure(settings, insecure=insecure)
-    if convert and model is not None:
-        from longrank.verbs.convert import converted
+    from longrank.cli.inputs import model_to_read
 
-        model = converted(model, notes)
+    model = model_to_read(model, convert, notes)
     from longrank.index.stamps import stamp_of
     from longrank.retrieval.stores import is_store
 
