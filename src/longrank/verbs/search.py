@@ -124,5 +124,8 @@ def _of_store(
     """Return the pipeline on the candidates of a store; None: it finds nothing."""
     if isinstance(pipeline, Pipeline):
         raise InputError("an open pipeline belongs to an index, not to a store", got=source)
+    for assignment in listed(assignments):
+        if assignment.strip().startswith("first_stage."):
+            raise InputError("a store finds the candidates itself", got=assignment, fix="leave this setting out")
     settings = load_pipeline(pipeline, assignments)
     return pipeline_of_candidates(open_store(source), query, settings, k=k, **options)

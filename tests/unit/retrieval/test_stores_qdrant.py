@@ -174,6 +174,8 @@ def test_points_of_one_id_are_counted_once(store: Any) -> None:
 def test_a_wrong_setting_is_one_line(store: Any, settings: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         search(store(settings), "ab", pipeline="lexical")
+    with pytest.raises(InputError, match=r"a store finds the candidates itself .got 'first_stage.preset=ql'"):
+        search(store(PAGES), "ab", pipeline="lexical", assignments=["first_stage.preset=ql"])
     assert str(caught.value).isprintable()
 
 
