@@ -76,10 +76,12 @@ def test_an_index_gives_the_file_of_its_documents_and_methods_differ(folder: Pat
         ("d", "index", ["--method", "beam"]),
         ("e", "index", ["--preset", "whole"]),
         ("f", "index", ["--set", "title=false", "--set", "passages.options.length=5"]),
+        ("g", "docs.jsonl", ["--fields", "text", "--set", "passages.options.length=5"]),
     ):
         assert main(["expand", source, "m/t5", "-o", name, *OPTIONS, *more]) == 0
         written[name] = Path(name).read_bytes()
     assert written["a"] == written["b"]
+    assert written["f"] == written["g"]
     assert len(set(written.values())) == 5
 
 
@@ -131,6 +133,7 @@ def test_interrupted_work_goes_on_to_the_same_bytes(
         ("empty.jsonl", "m/t5", [], "empty.jsonl: holds no document"),
         ("docs.jsonl", "m/t5", ["--method", "nucleus"], "method must be one of topk, beam (got 'nucleus')"),
         ("docs.jsonl", "m/t5", ["--method", "beam", "--k", "5"], "--k is for method topk (got 5)"),
+        ("docs.jsonl", "m/t5", ["--method", "beam", "--seed", "5"], "--seed is for method topk (got 5)"),
         ("docs.jsonl", "m/t5", ["--k", "0"], "k must be 1 or more (got 0)"),
         ("docs.jsonl", "m/t5", ["--max-query-tokens", "7"], "max_query_tokens must be 8 or more (got 7)"),
         ("index", "m/t5", ["--fields", "title"], "index: format and fields are for documents, not for an index"),

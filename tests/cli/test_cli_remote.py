@@ -74,6 +74,8 @@ def test_a_folder_is_uploaded_and_what_is_there_is_not_sent_again(capsys: pytest
     assert f"longrank: note: files that {ADDRESS} had already, which are not sent again: " in said(capsys)[1]
     assert main(["index", "local", "-o", ADDRESS, "--shards", "2"]) == 2
     assert "--shards is for a new index" in said(capsys)[1]
+    assert main(["index", "local", "-o", ADDRESS, "--exclude", "x"]) == 2
+    assert "--exclude is for a new index and for --add" in said(capsys)[1]
 
 
 @pytest.mark.parametrize(

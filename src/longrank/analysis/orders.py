@@ -105,6 +105,11 @@ def _orders(
         source = list(source)
         stored = any(isinstance(item, Evidence) for item in source)
     if not stored:
+        if digest is not None:
+            notes.add(
+                "inputs that do not name their index, so it is not compared",
+                str(source) if isinstance(source, Path) else "",
+            )
         yield from _of_lines(source, queries, notes)
         return
     header, records = open_evidence(source)

@@ -124,7 +124,10 @@ def index(
     ] = None,
     ann: Annotated[
         str | None,
-        typer.Option(help="Approximate search over --vectors: hnsw or ivf-pq. [default: exact]", metavar="METHOD"),
+        typer.Option(
+            help="Approximate search over --vectors: hnsw or ivf-pq. [default: as stored before, else exact]",
+            metavar="METHOD",
+        ),
     ] = None,
     include: Annotated[
         list[str] | None,
@@ -203,7 +206,7 @@ def index(
     given = given_options(ctx)
     of_builds = {**options, **read, "shards": shards, **of_index}
     of_builds = {name: value for name, value in of_builds.items() if name in given}
-    if output is None and (actions.any or ((vectors or sparse) and len(sources) == 1)):
+    if _is_upload(sources, output) if output else actions.any or ((vectors or sparse) and len(sources) == 1):
         check_options(Path(sources[-1]), of_builds, {name: ctx.params[name] for name in given}, actions)
     if output is not None or actions.any:
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
@@ -229,7 +232,7 @@ def index(
             else:
                 where = {"workers": workers or (_WORKERS if engine is None else None), "engine": engine}
                 if _is_upload(sources, output):
-                    _upload(Path(sources[0]), output, of_builds, notes)
+                    _upload(Path(sources[0]), output, notes)
                 else:
                     options |= {"corpus": corpus, "shards": shards, "resources": resources, **where}
                     _build(sources, output, options, notes)
@@ -254,13 +257,11 @@ def _is_upload(sources: list[str], output: Path) -> bool:
     return len(sources) == 1 and address_of(output) != "" and not is_address(sources[0]) and is_index(Path(sources[0]))
 
 
-def _upload(source: Path, output: Path, of_builds: dict[str, Any], notes: Notes) -> None:
-    from longrank.cli.change_index import check_build_options
+def _upload(source: Path, output: Path, notes: Notes) -> None:
     from longrank.index import Index
     from longrank.storage.remote import address_of
     from longrank.verbs.index import upload_index
 
-    check_build_options(source, of_builds)
     upload_index(source, address_of(output), notes=notes)
     _print_summary(Index(source), address_of(output))
 

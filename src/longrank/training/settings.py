@@ -103,6 +103,8 @@ class TeacherSettings(Section):
     def _evidence_or_a_model(self) -> TeacherSettings:
         if (self.evidence is None) == (self.model is None):
             raise ValueError("a teacher is an evidence file (teacher.evidence) or a document network (teacher.model)")
+        if self.model is not None and self.aggregator != "document":
+            raise ValueError("teacher.aggregator is of teacher.evidence; a network scores documents itself")
         return self
 
     @model_serializer(mode="wrap")

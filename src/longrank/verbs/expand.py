@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longrank.config import Assignments
+from longrank.config import Assignments, listed
 from longrank.engines import Engine, EngineOptions
 from longrank.errors import InputError
 from longrank.expansion.decoding import Decoding
@@ -91,6 +91,10 @@ def expand(
     """
     if method == "beam" and k is not None:
         raise InputError("`k` is for method topk", got=k, fix="a beam is as wide as n")
+    if method == "beam" and seed:
+        raise InputError("`seed` is for method topk", got=seed, fix="leave it out: a beam draws nothing")
+    if corpus is not None and "title" not in corpus.fields:
+        assignments = ["title=false", *listed(assignments)]
     notes = Notes() if notes is None else notes
     decoding = Decoding(method, n, 10 if k is None else k, seed, max_query_tokens)
     options = {"max_tokens": max_tokens, "batch": batch, "device": device, "dtype": dtype}

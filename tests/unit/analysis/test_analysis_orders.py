@@ -79,3 +79,9 @@ def test_evidence_of_another_index_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this evidence is of another index"):
         orders(tmp_path / "e", digest="other")
     assert orders([EVIDENCE], digest="other")  # values name no index
+    (tmp_path / "s.jsonl").write_text(json.dumps(LINE) + "\n")
+    notes = Notes()
+    orders(tmp_path / "s.jsonl", notes, digest="other")
+    assert notes.lines() == [
+        f"inputs that do not name their index, so it is not compared: 1 (first: {tmp_path}/s.jsonl)"
+    ]

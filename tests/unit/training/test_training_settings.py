@@ -75,6 +75,7 @@ def test_set_changes_any_key_and_replaces_a_list_whole(smallest: str) -> None:
         ("loop.optimizer.learnign_rate=0.1", "did you mean 'learning_rate'?"),
         ('loss=[{name="hinge", wieght=2}]', "unknown key (got 'loss.0.wieght'); did you mean 'weight'?"),
         ('teacher={evidence="e", agregator="maxp"}', "did you mean 'aggregator'?"),
+        ('teacher={model="m", aggregator="maxp"}', "teacher.aggregator is of teacher.evidence"),
         ("loss=[]", "loss: List should have at least 1 item"),
         ("loop.steps=0", "loop.steps: Input should be greater than or equal to 1 (got 0)"),
         ("loop.steps=2.5", "loop.steps: Input should be a valid integer"),
