@@ -145,6 +145,7 @@ class Composer:
             self._used |= _OFFSETS  # they count the code points of 'text' alone
         self._metadata = None if options.metadata is None else frozenset(options.metadata)
         self._unseen_metadata = set(options.metadata or ())
+        self._n_adopted = 0
 
     def document(self, record: Record, path: Path, notes: Notes) -> Document:
         """Return the record as a document.
@@ -198,7 +199,7 @@ class Composer:
         Raises:
             InputError: a field for the index only is not a string.
         """
-        options, title, text = self._options, document.title, document.text
+        options, title, text, self._n_adopted = self._options, document.title, document.text, self._n_adopted + 1
         self._unseen -= {*self._names, *document.metadata}
         self._unseen_metadata -= document.metadata.keys()
         metadata, passages = dict(document.metadata), () if options.ignore_passages else document.passages
@@ -216,6 +217,8 @@ class Composer:
     def check_seen(self, notes: Notes, place: str | None = None) -> None:
         """Refuse a chosen field that no record had: it is probably misspelt. Count such names of metadata.
 
+        `Document` values have their text already, whatever the fields: a note counts them if that matters.
+
         Args:
             notes: counts the names of metadata.
             place: the source, for the message.
@@ -223,6 +226,8 @@ class Composer:
         Raises:
             InputError: names the field.
         """
+        if self._names != ("text",):
+            notes.add("Document values, whose text is read as it is, not by the chosen fields", "", self._n_adopted)
         for name in (*self._names, *self._options.index_only):
             if name in self._unseen and not self._options.known:
                 raise InputError("no document has this field", path=place, got=name, fix="see --fields")

@@ -14,7 +14,7 @@ from longrank.collections.collection import Collection
 from longrank.errors import InputError
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.index import Index
-from longrank.types import Document
+from longrank.types import Document, Notes
 
 ROW = "D1\thttps://kennel.example/dogs\tDogs\tThey bark.\n"
 
@@ -107,3 +107,11 @@ def test_names_and_patterns_may_be_a_text() -> None:
     options = CorpusOptions(fields="title, text", metadata="year", files=FileOptions(include="*.txt"))  # type: ignore[arg-type]
     assert (options.fields, options.metadata, options.files.include) == (("title", "text"), ("year",), ("*.txt",))
     assert CorpusOptions(fields=["text"]).fields == ("text",)  # type: ignore[arg-type]
+
+
+def test_documents_keep_their_text_whatever_fields_are_chosen_and_are_noted(tmp_path: Path) -> None:
+    notes, corpus = Notes(), CorpusOptions(fields=("text", "url"))
+    rows = [Document("a", "", "alpha", metadata={"url": "omega"}), {"id": "b", "text": "beta", "url": "omega"}]
+    index = Index.build(rows, tmp_path / "index", corpus=corpus, notes=notes)
+    assert [document.text for document in index] == ["alpha", "beta\nomega"]
+    assert notes["Document values, whose text is read as it is, not by the chosen fields"] == 1
