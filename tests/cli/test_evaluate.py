@@ -61,6 +61,8 @@ def test_level_and_depth_are_trec_evals(folder: Path, capsys: pytest.CaptureFixt
     assert out.splitlines()[0].split() == ["system", "AP(rel=2)", "nDCG"]
     assert out.splitlines()[1].split()[1] == "0.1667"
     assert "2 of 3 topics have no document of grade 2 or more (count as 0)" in err
+    _, out, err = outcome(capsys, "qrels.txt", "bm25.run", "-m", "map", "-l", "1")
+    assert "has no effect" not in err
     _, out, err = outcome(capsys, "qrels.txt", "bm25.run", "-m", "AP(rel=1)", "-m", "nDCG@10", "-l", "2")
     assert "the lowest relevant grade has no effect: no measure takes it, or each has its own" in err
     assert "of grade 2" not in err

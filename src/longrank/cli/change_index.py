@@ -190,12 +190,13 @@ def change(sources: list[str], actions: Actions, corpus: CorpusOptions, workers:
 
 
 def _changed(path: Path, sources: list[str], actions: Actions, options: dict[str, Any], notes: Notes) -> dict[str, int]:
+    from longrank.collections.documents import places_of
     from longrank.collections.files import check_patterns
     from longrank.index import Index
 
     counts = {}
     if actions.add:
-        check_patterns(sources, options["corpus"])
+        check_patterns(places_of(sources), options["corpus"])
     with Index(path).writer(notes) as writer:
         if actions.delete is not None:
             counts["deleted"] = writer.delete(_ids(actions.delete, notes))

@@ -153,7 +153,9 @@ def serve(
     settings = server_settings({name: value for name, value in options.items() if value is not None}, allow_host or ())
     check_exposure(settings, insecure=insecure)
     from longrank.cli.inputs import model_to_read
+    from longrank.config import refuse_twice
 
+    refuse_twice({"scorer.model": model}, assignments or ())
     model = model_to_read(model, convert, notes)
     from longrank.index.stamps import stamp_of
     from longrank.retrieval.stores import is_store

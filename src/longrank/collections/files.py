@@ -54,7 +54,7 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
 
 
 def check_patterns(sources: Iterable[str], options: CorpusOptions) -> None:
-    """Refuse patterns of files if they choose among the files of no source.
+    """Refuse patterns of files if they choose among the files of no source; `sources`: files and folders.
 
     Raises:
         InputError: such patterns.

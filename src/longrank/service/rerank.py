@@ -109,13 +109,13 @@ async def rerank(service: Service, request: RerankRequest, deadline: float) -> A
     reranker = plan.reranker
 
     with service.admission.admit(plan.cost + plan.cost_of_sentences, deadline):
-        scorer = await selecting(service, request, plan, deadline)
+        scorer, cost = await selecting(service, request, plan, deadline)
 
         def prepare() -> tuple[tuple[PreparedTexts, int], Sequence[ScoringTask]]:
             texts, n_tokens = prepared_texts(reranker, request, scorer)
             return (texts, n_tokens), texts.block.tasks
 
-        options: dict[str, Any] = {"weight": plan.weight, "cost": plan.cost, "deadline": deadline}
+        options: dict[str, Any] = {"weight": plan.weight, "cost": cost, "deadline": deadline}
         (texts, n_tokens), scores = await scored(service, scorer, prepare, **options)
         results, warnings = await asyncio.to_thread(finished, reranker, texts, scores, request)
         results = await with_highlights(service, results, lambda: reranker.sentences(texts, results), deadline)
@@ -148,8 +148,10 @@ def planned(service: Service, request: RerankRequest) -> Plan:
     return Plan(served, served.reranker, warnings, weight, cost, min(cost, cost_of_sentences(served, shown)))
 
 
-async def selecting(service: Service, request: RerankRequest, plan: Plan, deadline: float) -> PassageDocumentScorer:
-    """Return the pipeline's scorer, which knows the scores that it selects the passages of a request by.
+async def selecting(
+    service: Service, request: RerankRequest, plan: Plan, deadline: float
+) -> tuple[PassageDocumentScorer, int]:
+    """Return the pipeline's scorer, which knows the scores that it selects passages by, and the cost of these passages.
 
     Raises:
         Refusal: as `with_selection`.
@@ -159,8 +161,9 @@ async def selecting(service: Service, request: RerankRequest, plan: Plan, deadli
     def tasks_of(scorer: PassageDocumentScorer) -> Sequence[ScoringTask]:
         return plan.reranker.prepare(request.query, request.documents, limits, scorer).block.tasks
 
-    scorer = plan.reranker.scorer
-    return await with_selection(service, scorer, tasks_of, indexed=False, cost=plan.cost, deadline=deadline)
+    options: dict[str, Any] = {"indexed": False, "cost": int(plan.cost / plan.weight), "deadline": deadline}
+    scorer, share = await with_selection(service, plan.reranker.scorer, tasks_of, **options)
+    return scorer, int(share * plan.cost)
 
 
 def prepared_texts(

@@ -229,12 +229,14 @@ async def _evidence(
         scorer,
         lambda scorer: scorer.prepare(candidates, weights=False).tasks,
         indexed=True,
-        cost=cost,
+        cost=int(cost / weight),
         deadline=until_then,
     )
-    reading = await (selecting if by is None else in_time(selecting))
-    if reading is None:
+    selected = await (selecting if by is None else in_time(selecting))
+    if selected is None:
         return [], Partial(len(candidates), 0, 0, len(candidates))
+    reading, share = selected
+    cost = int(share * cost)
 
     def block() -> Prepared:
         return reading.prepare(candidates, weights=bound.reads_weights)

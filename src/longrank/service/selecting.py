@@ -20,8 +20,10 @@ async def with_selection(
     indexed: bool,
     cost: int,
     deadline: float,
-) -> PassageDocumentScorer:
-    """Return a scorer whose selector knows the scores that it selects by; the scorer itself if no network gives them.
+) -> tuple[PassageDocumentScorer, float]:
+    """Return a scorer whose selector knows the scores that it selects by, and the share of passages that it selects.
+
+    If no network gives these scores, it is the scorer itself, and 1.
 
     Args:
         service: the server.
@@ -36,11 +38,11 @@ async def with_selection(
     """
     selector = scorer.selector
     if not isinstance(selector, CheapSelector):
-        return scorer
+        return scorer, 1.0
     cheap = [PassageDocumentScorer(scorer.segmenter, selector, part, title=scorer.title) for part in selector.scorers]
     weights = [weight_of(part, indexed=indexed) for part in cheap]
     if max(weights) < 1:
-        return scorer
+        return scorer, 1.0
     tasks: list[ScoringTask] = []
 
     def prepare() -> tuple[None, Sequence[ScoringTask]]:
@@ -53,4 +55,6 @@ async def with_selection(
         of_part = int(weight * cost)
         _, found = await scored(service, part, prepare, weight=weight, cost=of_part, deadline=deadline)
         by_scorer.append([scores.scores for scores in found])
-    return scorer.by(KnownScores(selector, by_scorer))
+    n_selected = sum(len(chosen.positions) for chosen in selector.chosen(tasks, by_scorer, weights=False))
+    share = n_selected / max(1, sum(len(task.passages) for task in tasks))
+    return scorer.by(KnownScores(selector, by_scorer)), share

@@ -129,16 +129,18 @@ async def rerank_within(service: Service, request: RerankRequest, by: float) -> 
         return (texts, n_tokens), texts.block
 
     with service.admission.admit(plan.cost + plan.cost_of_sentences, math.inf):
-        scorer, read = await in_time(selecting(service, request, plan, until(by))), None
-        if scorer is not None:
+        read, deadline = None, until(by)
+        selected = await in_time(selecting(service, request, plan, deadline))
+        if selected is not None:
+            scorer, cost = selected
             read = await read_until(
                 service.scheduler,
                 scorer,
                 functools.partial(prepare, scorer),
                 statistics=None,
                 weight=plan.weight,
-                cost=plan.cost,
-                deadline=until(by),
+                cost=cost,
+                deadline=deadline,
             )
         if read is None:
             n = len(request.documents)

@@ -75,7 +75,7 @@ def evaluate(
     parsed = parse_measures(names, level)
     judged_before = judged_documents(read_qrels(source, notes) for source in _sources(residual))
     judgments = residual_qrels(read_qrels(qrels, notes), judged_before, notes, place_of(qrels, "the judgments"))
-    if level is not None and list(map(str, parse_measures(names))) == list(map(str, parsed)):
+    if level is not None and list(map(str, parse_measures(names))) == list(map(str, parse_measures(names, 2))):
         notes.say("the lowest relevant grade has no effect: no measure takes it, or each has its own")
     else:
         _note_level(judgments, level, notes)

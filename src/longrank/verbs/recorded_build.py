@@ -50,7 +50,7 @@ def build_from_files(
         InputError, MissingExtra, LongRankError: as `Index.build`.
     """
     given = [str(source) for source in sources]
-    check_patterns(given, corpus)
+    check_patterns(places_of(given), corpus)
     with changing(folder, notes, anew=True) as local:
         _build(given, local, corpus=corpus, notes=notes, **options)
     index = Index(folder)
