@@ -226,7 +226,7 @@ class Composer:
         Raises:
             InputError: names the field.
         """
-        if self._names != ("text",):
+        if self._names != ("text",) and not self._options.known:
             notes.add("Document values, whose text is read as it is, not by the chosen fields", "", self._n_adopted)
         for name in (*self._names, *self._options.index_only):
             if name in self._unseen and not self._options.known:

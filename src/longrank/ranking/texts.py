@@ -21,7 +21,7 @@ import numpy as np
 
 from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.aggregation.unread import unread_notes
-from longrank.config import Assignments
+from longrank.config import Assignments, refuse_twice
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.protocols import Aggregator
@@ -93,6 +93,7 @@ class Reranker:
                 raise InputError("an open pipeline takes no other model, index or settings")
             settings, scorer, self.aggregator = pipeline.settings, pipeline.scorer, pipeline.aggregator
         else:
+            refuse_twice({"scorer.model": model}, assignments)
             settings, scorer = load_pipeline(pipeline, assignments), None
             self.aggregator = open_aggregator(settings)
             if settings.scorer is not None:

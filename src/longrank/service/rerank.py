@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -109,13 +110,14 @@ async def rerank(service: Service, request: RerankRequest, deadline: float) -> A
     reranker = plan.reranker
 
     with service.admission.admit(plan.cost + plan.cost_of_sentences, deadline):
+        since = time.monotonic()
         scorer, cost = await selecting(service, request, plan, deadline)
 
         def prepare() -> tuple[tuple[PreparedTexts, int], Sequence[ScoringTask]]:
             texts, n_tokens = prepared_texts(reranker, request, scorer)
             return (texts, n_tokens), texts.block.tasks
 
-        options: dict[str, Any] = {"weight": plan.weight, "cost": cost, "deadline": deadline}
+        options: dict[str, Any] = {"weight": plan.weight, "cost": cost, "deadline": deadline, "since": since}
         (texts, n_tokens), scores = await scored(service, scorer, prepare, **options)
         results, warnings = await asyncio.to_thread(finished, reranker, texts, scores, request)
         results = await with_highlights(service, results, lambda: reranker.sentences(texts, results), deadline)

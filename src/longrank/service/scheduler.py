@@ -142,36 +142,39 @@ class Scheduler:
         """Return the cost of the jobs that would be scored before a new job of this cost."""
         return self._waiting(self._key(cost))
 
-    async def scores(self, prepare: Callable[[], Sequence[Unit]], *, cost: int, deadline: float) -> list[PassageScores]:
+    async def scores(
+        self, prepare: Callable[[], Sequence[Unit]], *, cost: int, deadline: float, since: float | None = None
+    ) -> list[PassageScores]:
         """Return the scores of each unit, in order.
 
         Args:
             prepare: returns the units; called in the model thread, right before the job's first batch.
             cost: estimated tokens.
             deadline: time of `time.monotonic` until which the scores are useful.
+            since: time of the request's arrival, if it has had another job; None: now.
 
         Raises:
             Refusal: 504, the deadline passes; 503, the scheduler is closed.
             Exception: what `prepare` or the scorer raises for this job.
         """
-        return await self._entered(prepare, cost, deadline).result()
+        return await self._entered(prepare, cost, deadline, since).result()
 
     async def scores_by(
-        self, prepare: Callable[[], Sequence[Unit]], *, cost: int, deadline: float
+        self, prepare: Callable[[], Sequence[Unit]], *, cost: int, deadline: float, since: float | None = None
     ) -> dict[int, PassageScores]:
         """Return the scores of the units that are scored until the deadline, by their places; first units first.
 
         Batches get smaller towards the deadline: a batch that is not done by then is lost.
 
         Args:
-            prepare, cost: as of `scores`.
+            prepare, cost, since: as of `scores`.
             deadline: time of `time.monotonic` at which it returns, at the latest.
 
         Raises:
             Refusal: 503, the scheduler is closed.
             Exception: what `prepare` or the scorer raises for this job.
         """
-        job = self._entered(prepare, cost, deadline, hurried=True)
+        job = self._entered(prepare, cost, deadline, since, hurried=True)
         try:
             await job.result()
         except Refusal as refusal:
@@ -180,9 +183,15 @@ class Scheduler:
         return job.scored()
 
     def _entered(
-        self, prepare: Callable[[], Sequence[Unit]], cost: int, deadline: float, *, hurried: bool = False
+        self,
+        prepare: Callable[[], Sequence[Unit]],
+        cost: int,
+        deadline: float,
+        since: float | None,
+        *,
+        hurried: bool = False,
     ) -> _Job:
-        job = _Job(prepare, cost, deadline, (self._key(cost), next(self._numbers)), hurried=hurried)
+        job = _Job(prepare, cost, deadline, (self._key(cost, since), next(self._numbers)), hurried=hurried)
         with self._changed:
             self._refuse_if_closed()
             insort(self._jobs, job, key=lambda job: job.key)
@@ -214,8 +223,8 @@ class Scheduler:
         for waiting in left:  # the thread was never started
             waiting.fail(stopping())
 
-    def _key(self, cost: int) -> float:
-        return time.monotonic() + cost / (self.rate or _DEFAULT_RATE)
+    def _key(self, cost: int, since: float | None = None) -> float:
+        return (time.monotonic() if since is None else since) + cost / (self.rate or _DEFAULT_RATE)
 
     def _waiting(self, key: float) -> int:
         jobs = [job for job in list(self._jobs) if job.key[0] <= key]

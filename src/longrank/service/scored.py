@@ -37,6 +37,7 @@ async def scored(
     weight: float,
     cost: int,
     deadline: float,
+    since: float | None = None,
 ) -> tuple[T, list[PassageScores]]:
     """Score tasks in batches shared with other requests.
 
@@ -47,6 +48,7 @@ async def scored(
         weight: cost of a token (`weight_of`).
         cost: estimated cost of all tasks.
         deadline: time of `time.monotonic` until which the scores are useful.
+        since: as of `Scheduler.scores`.
 
     Returns:
         The value of `prepare`, and the scores of each task.
@@ -60,7 +62,7 @@ async def scored(
         prepared.append(prepare())
         return units_of(scorer, prepared[0][1], service.settings.batch_tokens, weight)
 
-    scores = await service.scheduler.scores(units, cost=cost, deadline=deadline)
+    scores = await service.scheduler.scores(units, cost=cost, deadline=deadline, since=since)
     ((value, tasks),) = prepared
     return value, joined(tasks, scores)
 

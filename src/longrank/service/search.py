@@ -223,7 +223,7 @@ async def _evidence(
     scorer = bound.scorer
     assert isinstance(scorer, PassageDocumentScorer)
 
-    until_then = deadline if by is None else until(by)
+    until_then, since = deadline if by is None else until(by), time.monotonic()
     selecting = with_selection(
         service,
         scorer,
@@ -246,7 +246,8 @@ async def _evidence(
         return prepared, prepared.tasks
 
     if by is None:
-        prepared, scores = await scored(service, scorer, prepare, weight=weight, cost=cost, deadline=deadline)
+        options: dict[str, Any] = {"weight": weight, "cost": cost, "deadline": deadline, "since": since}
+        prepared, scores = await scored(service, scorer, prepare, **options)
         return scorer.finish(prepared, scores), None
     read = await read_until(
         service.scheduler,
@@ -256,6 +257,7 @@ async def _evidence(
         weight=weight,
         cost=cost,
         deadline=until_then,
+        since=since,
     )
     if read is None:
         return [], Partial(len(candidates), 0, 0, len(candidates))

@@ -54,6 +54,7 @@ async def read_until(
     weight: float,
     cost: int,
     deadline: float,
+    since: float | None = None,
 ) -> tuple[T, Prepared, Part] | None:
     """Score the passages of a block until a deadline, most promising first.
 
@@ -65,6 +66,7 @@ async def read_until(
         weight: cost of a token.
         cost: estimated cost of the block.
         deadline: time of `time.monotonic`.
+        since: as of `Scheduler.scores`.
 
     Returns:
         The value, the block and its scored part; None if the deadline passed before the block was prepared.
@@ -81,7 +83,7 @@ async def read_until(
         tasks = [task_of(piece, block.tasks) for piece in pieces]
         return [Unit(scorer.scorer, task, cost_of(task, weight)) for task in tasks]
 
-    scores = await scheduler.scores_by(units, cost=cost, deadline=deadline)
+    scores = await scheduler.scores_by(units, cost=cost, deadline=deadline, since=since)
     if not prepared:
         return None
     value, block, pieces = prepared[0]
@@ -129,7 +131,7 @@ async def rerank_within(service: Service, request: RerankRequest, by: float) -> 
         return (texts, n_tokens), texts.block
 
     with service.admission.admit(plan.cost + plan.cost_of_sentences, math.inf):
-        read, deadline = None, until(by)
+        read, deadline, since = None, until(by), time.monotonic()
         selected = await in_time(selecting(service, request, plan, deadline))
         if selected is not None:
             scorer, cost = selected
@@ -141,6 +143,7 @@ async def rerank_within(service: Service, request: RerankRequest, by: float) -> 
                 weight=plan.weight,
                 cost=cost,
                 deadline=deadline,
+                since=since,
             )
         if read is None:
             n = len(request.documents)

@@ -72,11 +72,17 @@ def unit(scorer: Scorer, doc_id: str, tokens: int = 10) -> Unit:
 
 
 def job(
-    scheduler: Scheduler, units: Sequence[Unit], *, cost: int | None = None, seconds: float = LONG
+    scheduler: Scheduler,
+    units: Sequence[Unit],
+    *,
+    cost: int | None = None,
+    seconds: float = LONG,
+    since: float | None = None,
 ) -> asyncio.Task[list[PassageScores]]:
     """Ask for scores; what is asked first has arrived first."""
-    cost = sum(one.tokens for one in units) if cost is None else cost
-    return asyncio.create_task(scheduler.scores(lambda: units, cost=cost, deadline=time.monotonic() + seconds))
+    options: dict[str, Any] = {"deadline": time.monotonic() + seconds, "since": since}
+    options["cost"] = sum(one.tokens for one in units) if cost is None else cost
+    return asyncio.create_task(scheduler.scores(lambda: units, **options))
 
 
 def run(test: Callable[[Scheduler], Coroutine[Any, Any, None]], *, batch_tokens: int = 10) -> None:
@@ -149,6 +155,24 @@ def test_a_small_job_overtakes_a_large_one_that_came_before_it() -> None:
     scorer = Gated()
     run(test)
     assert [name for (name,) in scorer.batches] == ["first", "small", "large 0", "large 1", "large 2"]
+
+
+def test_the_second_job_of_a_request_keeps_the_place_of_its_arrival() -> None:
+    async def test(scheduler: Scheduler) -> None:
+        scheduler.start()
+        arrival = time.monotonic()
+        first = job(scheduler, [unit(scorer, "first")])
+        await scorer.begun()
+        later = [job(scheduler, [unit(scorer, f"later {n}")], cost=10_000) for n in range(2)]
+        await asyncio.sleep(0)
+        second = job(scheduler, [unit(scorer, "second")], cost=10_000, since=arrival)
+        await asyncio.sleep(0)
+        scorer.let(4)
+        await asyncio.gather(first, second, *later)
+
+    scorer = Gated()
+    run(test)
+    assert [name for (name,) in scorer.batches] == ["first", "second", "later 0", "later 1"]
 
 
 def test_a_large_job_is_done_although_small_ones_never_stop_coming(monkeypatch: pytest.MonkeyPatch) -> None:
