@@ -119,6 +119,17 @@ def head(method: str, path: str, value: Any, headers: Mapping[str, str]) -> tupl
     }, body
 
 
+def ask_once(desk: Service, *request: Any, **more: Any) -> Reply:
+    """Return what a new desk with the models and settings of `desk` answers to a request."""
+
+    async def talk(ask: Ask) -> Reply:
+        reply: Reply = await ask(*request, **more)
+        return reply
+
+    reply: Reply = answers(opened(desk.engine, desk.settings), talk)
+    return reply
+
+
 async def asked(app: Any, request: tuple[dict[str, Any], bytes], leaves: asyncio.Event | None, takes: float) -> Reply:
     """Return what an application answers to a request."""
     scope, body = request

@@ -50,17 +50,26 @@ def build_from_files(
         InputError, MissingExtra, LongRankError: as `Index.build`.
     """
     given = [str(source) for source in sources]
-    check_patterns(places_of(given), corpus)
+    places = places_of(given)
+    check_patterns(places, corpus)
     with changing(folder, notes, anew=True) as local:
-        _build(given, local, corpus=corpus, notes=notes, **options)
+        _build(given, places, local, corpus=corpus, notes=notes, **options)
     index = Index(folder)
     index.notes = notes
     return index
 
 
-def _build(sources: Sequence[str], folder: Path, *, corpus: CorpusOptions, notes: Notes, **options: Any) -> None:
+def _build(
+    sources: Sequence[str],
+    places: Sequence[str],
+    folder: Path,
+    *,
+    corpus: CorpusOptions,
+    notes: Notes,
+    **options: Any,
+) -> None:
     corpus = keeping(corpus, options.get("analyzer_field", ""))
-    places, names = places_of(sources), tuple(name for source in sources for name in recorded(source))
+    names = tuple(name for source in sources for name in recorded(source))
     sizes: dict[str, SizeAndTime] = {}
     files = states_of(places, corpus, notes, sizes)
     runs: list[tuple[str, int]] = []

@@ -28,19 +28,12 @@ from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.text.analysis import DECOMPOSED
 from longrank.text.select import make_selector
-from served import DOCUMENTS, FILLER, FOX, Ask, Reply, answers, desk_of, opened
+from served import DOCUMENTS, FILLER, FOX, Ask, Reply, answers, ask_once, desk_of, opened
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Service:
     return desk_of(tmp_path)
-
-
-def ask_once(desk: Service, *request: Any, **more: Any) -> Reply:
-    async def talk(ask: Ask) -> Reply:
-        return await ask(*request, **more)
-
-    return answers(opened(desk.engine, desk.settings), talk)
 
 
 def test_cohere_reads_its_answer_best_first(desk: Service) -> None:

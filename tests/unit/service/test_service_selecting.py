@@ -12,10 +12,9 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 from longrank.ranking.cascade import CheapSelector
 from longrank.ranking.explain import search
 from longrank.scoring.bi_encoder import BiEncoder
-from longrank.service.rerank import Service
 from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
-from served import DOCUMENTS, FILLER, FOX, Reply, answers, desk_of
+from served import DOCUMENTS, FILLER, FOX, ask_once, desk_of
 from tiny_models import save_encoder
 
 pytestmark = pytest.mark.neural
@@ -35,15 +34,6 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
         '[scorer]\nname = "lexical"\n[aggregate]\nname = "sump"\n'
     )
     return path
-
-
-def asked(desk: Service, path: str, value: dict[str, Any]) -> Reply:
-    async def talk(ask: Any) -> Reply:
-        reply: Reply = await ask("POST", path, value)
-        return reply
-
-    reply: Reply = answers(desk, talk)
-    return reply
 
 
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -73,7 +63,7 @@ def test_reranking_selects_as_python_does_in_many_steps(
     expected = [(result.index, result.score) for result in reranker.rank("a fox on the moon", TEXTS)]
     sizes = steps(monkeypatch)
     value = {"query": "a fox on the moon", "documents": TEXTS, "raw_scores": True, "evidence": True} | more
-    reply = asked(desk, "/v1/rerank", value)
+    reply = ask_once(desk, "POST", "/v1/rerank", value)
     assert reply.status == 200, reply.body
     assert [(item["index"], item["relevance_score"]) for item in reply.json["results"]] == expected
     assert max(sizes) <= 2 < len(sizes)
@@ -89,7 +79,7 @@ def test_a_search_selects_as_python_does_in_many_steps(
     assert opened is not None
     expected = [(result.doc_id, result.score) for result in search(opened, "a fox on the moon", k=3)]
     sizes = steps(monkeypatch)
-    reply = asked(desk, "/search", {"query": "a fox on the moon", "k": 3} | more)
+    reply = ask_once(desk, "POST", "/search", {"query": "a fox on the moon", "k": 3} | more)
     assert reply.status == 200, reply.body
     assert [(item["doc_id"], item["score"]) for item in reply.json["results"]] == expected
     assert max(sizes) <= 2 < len(sizes)

@@ -18,7 +18,7 @@ from longrank.ranking.texts import Reranker
 from longrank.service.errors import LATE, Refusal
 from longrank.service.rerank import Service
 from longrank.service.settings import ServiceSettings
-from served import DOCUMENTS, FILLER, FOX, Reply, answers, desk_of
+from served import DOCUMENTS, FILLER, FOX, Reply, ask_once, desk_of
 
 TEXTS = [FILLER, FOX, f"{FILLER} a fox", FILLER]
 READ_FIRST = 1  # FOX holds the passage with the most foxes
@@ -51,11 +51,7 @@ def stopping_desk(folder: Path, n: int) -> Service:
 
 
 def asked(desk: Service, path: str, value: dict[str, Any]) -> Reply:
-    async def talk(ask: Any) -> Reply:
-        reply: Reply = await ask("POST", path, value)
-        return reply
-
-    reply: Reply = answers(desk, talk)
+    reply = ask_once(desk, "POST", path, value)
     assert reply.status == 200, reply.body
     return reply
 
@@ -122,21 +118,13 @@ def test_with_time_enough_the_answer_is_the_same_as_without_a_deadline(tmp_path:
 @pytest.mark.parametrize("n_read", [0, 1])  # before the deadline
 def test_refused_truncation_refuses_a_partial_ranking(tmp_path: Path, n_read: int) -> None:
     value = {"query": "fox", "documents": TEXTS, "deadline": 20, "truncation": False}
-
-    async def talk(ask: Any) -> Reply:
-        reply: Reply = await ask("POST", "/v1/rerank", value)
-        return reply
-
-    assert answers(stopping_desk(tmp_path, n_read), talk).status == 422
+    assert ask_once(stopping_desk(tmp_path, n_read), "POST", "/v1/rerank", value).status == 422
 
 
 @pytest.mark.parametrize("wrong", [0, -1, "soon"])
 def test_a_wrong_deadline_is_named(tmp_path: Path, wrong: object) -> None:
-    async def talk(ask: Any) -> Reply:
-        reply: Reply = await ask("POST", "/v2/rerank", {"query": "fox", "documents": TEXTS, "deadline": wrong})
-        return reply
-
-    reply = answers(desk_of(tmp_path), talk)
+    value = {"query": "fox", "documents": TEXTS, "deadline": wrong}
+    reply = ask_once(desk_of(tmp_path), "POST", "/v2/rerank", value)
     assert reply.status == 422
     assert "/deadline" in reply.json["message"]
 
