@@ -116,6 +116,7 @@ def test_an_update_after_an_interrupted_record_repeats_the_changes(notes_folder:
         (["--delete", "ids.txt", "my.index"], "no such document in the index (got 'zz')"),
         (["--add", "notes", "no.index"], "no such index"),
         (["--update", "my.index", "--compress"], "my.index: --compress is for a new index"),
+        (["--merge", "my.index", "--resources", "GPU=1"], "--resources is for a new index"),
         (["--merge", "my.index", "--analyzer", "none"], "--analyzer is for a new index"),
         (
             ["--update", "--exclude", "b*", "my.index"],

@@ -262,8 +262,17 @@ def test_a_student_on_an_encoder_or_another_network_gets_a_new_aggregator(folder
     ("network", "more", "said"),
     [
         ("knrm", (), "knrm reads every layer of its encoder, so its aggregator needs all of them"),
-        ("parade-max", ("--set", "outputs=2"), "a student has its teacher's options (got 'outputs'); give none"),
-        ("parade-max", ("--preset", "standalone"), "a student has its teacher's options (got 'standalone')"),
+        (
+            "parade-max",
+            ("--set", "outputs=2"),
+            "a student has its teacher's aggregator and options (got 'outputs'); give none",
+        ),
+        (
+            "parade-max",
+            ("--preset", "standalone"),
+            "a student has its teacher's aggregator and options (got 'standalone')",
+        ),
+        ("parade-max", ("--seed", "7"), "a student has its teacher's aggregator and options (got 'seed 7'); give none"),
         ("parade-max", ("--layers", "3"), "of 2 layers, 1 to 2 can be kept (got 3)"),
     ],
 )

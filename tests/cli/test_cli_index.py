@@ -103,6 +103,8 @@ def test_fields_choose_what_is_indexed(docs: Path, tmp_path: Path) -> None:
         (["index", "docs.jsonl", "-o", "."], "exists and is not an index"),
         (["index", "--vectors", "minilm", "docs.jsonl"], "no such index"),
         (["index", "--vectors-dtype", "int8", "my.index"], "--vectors-dtype needs --vectors; add --vectors minilm"),
+        (["index", "docs.jsonl", "-o", "index", "--passages", "windows"], "--passages is the preset of stored vectors"),
+        (["sync", ".", "-o", "index", "--passages", "windows"], "--passages is the preset of stored vectors"),
         (["check", "nowhere"], "nowhere: no such folder"),
         (["check", "."], "holds no manifest: not written by longrank"),
     ],

@@ -113,7 +113,9 @@ def index(
         str | None,
         typer.Option(help="SPLADE model whose sparse passage vectors are stored, too.", metavar="MODEL"),
     ] = None,
-    passages: Annotated[str, typer.Option(help="Passage preset for --vectors and --sparse.")] = "tokens",
+    passages: Annotated[
+        str | None, typer.Option(help="Passage preset for --vectors and --sparse. [default: tokens]")
+    ] = None,
     vectors_dtype: Annotated[
         str | None,
         typer.Option(
@@ -184,13 +186,14 @@ def index(
     """
     from longrank.cli.change_index import Actions, change, check_options
     from longrank.cli.inputs import given_options
+    from longrank.cli.passage_vectors import PassageVectors
     from longrank.cli.skipped import SkippedFiles
     from longrank.errors import InputError
     from longrank.types import Notes
-    from longrank.verbs.index import check_search
 
     notes, skipped = Notes(), SkippedFiles(report, output, *sources, *(expansions or ()), delete)
-    check_search(ann, vectors_dtype, vectors)
+    to_store = PassageVectors(vectors, sparse, passages, vectors_dtype, ann)
+    to_store.check_options()
     actions = Actions(add, replace_documents, delete, update, dry_run, merge)
     actions.check(sources, output, shards)
     names, unread = (tuple(map(str.strip, part.split(","))) if part else () for part in (fields, index_only))
@@ -202,11 +205,11 @@ def index(
         "compress": compress,
     }
     read = {"fields": names, "index_only": unread, "title_in_text": title_in_text, "metadata": _metadata(metadata)}
-    of_index = {} if vectors or sparse else {"engine": engine}  # it encodes passages, too
+    of_index = {} if to_store.any else {"engine": engine, "resources": resources}  # an engine encodes passages, too
     given = given_options(ctx)
     of_builds = {**options, **read, "shards": shards, **of_index}
     of_builds = {name: value for name, value in of_builds.items() if name in given}
-    if _is_upload(sources, output) if output else actions.any or ((vectors or sparse) and len(sources) == 1):
+    if _is_upload(sources, output) if output else actions.any or (to_store.any and len(sources) == 1):
         check_options(Path(sources[-1]), of_builds, {name: ctx.params[name] for name in given}, actions)
     if output is not None or actions.any:
         limits = {"max_uncompressed": max_uncompressed, "max_ratio": max_ratio}
@@ -218,14 +221,7 @@ def index(
             index_only=unread,
             title_in_text=title_in_text,
         )
-        if vectors is not None:
-            from longrank.ranking.build import check_vectors
-
-            check_vectors(vectors, passages, Notes())
-        if sparse is not None:
-            from longrank.ranking.build_sparse import check_sparse
-
-            check_sparse(sparse, passages, Notes())
+        to_store.check_models()
         with skipped.written():
             if output is None:
                 change(sources, actions, corpus, workers or _WORKERS, notes)
@@ -236,15 +232,12 @@ def index(
                 else:
                     options |= {"corpus": corpus, "shards": shards, "resources": resources, **where}
                     _build(sources, output, options, notes)
-    elif (vectors is None and sparse is None) or len(sources) != 1:
+    elif not to_store.any or len(sources) != 1:
         raise InputError("-o is needed", fix="longrank index SOURCE... -o INDEX")
-    spread = engine, workers, resources
-    if vectors is not None:
-        store_vectors(output or Path(sources[-1]), vectors, passages, notes, spread, dtype=vectors_dtype, ann=ann)
-        print(f"vectors\t{vectors} {passages}")
-    if sparse is not None:
-        store_sparse(output or Path(sources[-1]), sparse, passages, notes, spread)
-        print(f"sparse vectors\t{sparse} {passages}")
+    to_store.store(output or Path(sources[-1]), notes, engine, workers, resources)
+    for kind, model in (("vectors", vectors), ("sparse vectors", sparse)):
+        if model is not None:
+            print(f"{kind}\t{model} {to_store.preset}")
     console.show_notes(notes)
 
 
@@ -310,36 +303,6 @@ def _build(sources: list[str], output: Path, options: dict[str, Any], notes: Not
         options["corpus"] = replace(corpus, text=replace(corpus.text, on_bytes=count))
         built = build_from_files(sources, output, **options, notes=notes, progress=advance)
     _print_summary(built, built.place)
-
-
-def store_vectors(
-    path: Path,
-    model: str,
-    preset: str,
-    notes: Notes,
-    spread: tuple[Any, ...] = (),
-    *,
-    dtype: str | None = None,
-    ann: str | None = None,
-) -> None:
-    """Store passage vectors with an index, and show progress; `spread`: values of `EngineOptions`."""
-    from longrank.engines import EngineOptions
-    from longrank.index import Index
-    from longrank.verbs.index import add_vectors
-
-    with console.progress("encoding passages", len(Index(path)), "documents") as advance:
-        options = EngineOptions(*spread)._asdict()
-        add_vectors(path, model, preset, dtype=dtype, ann=ann, notes=notes, progress=advance, **options)
-
-
-def store_sparse(path: Path, model: str, preset: str, notes: Notes, spread: tuple[Any, ...] = ()) -> None:
-    """Store sparse passage vectors with an index, and show progress; `spread`: values of `EngineOptions`."""
-    from longrank.engines import EngineOptions
-    from longrank.index import Index
-    from longrank.verbs.index import add_sparse
-
-    with console.progress("encoding passages", len(Index(path)), "documents") as advance:
-        add_sparse(path, model, preset, notes=notes, progress=advance, **EngineOptions(*spread)._asdict())
 
 
 def _print_summary(index: Index, place: Path | str) -> None:

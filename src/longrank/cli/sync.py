@@ -10,6 +10,7 @@ import typer
 from longrank.cli import console
 
 if TYPE_CHECKING:
+    from longrank.cli.passage_vectors import PassageVectors
     from longrank.verbs.updates import Changes
 
 
@@ -27,7 +28,7 @@ def sync(
     vectors: Annotated[
         str | None, typer.Option(help="Bi-encoder whose passage vectors are stored, too, e.g. minilm.")
     ] = None,
-    passages: Annotated[str, typer.Option(help="Passage preset for --vectors.")] = "tokens",
+    passages: Annotated[str | None, typer.Option(help="Passage preset for --vectors. [default: tokens]")] = None,
     workers: Annotated[int, typer.Option(help="Processes that analyse text.", min=1)] = 2,
 ) -> None:
     """Keep an index equal to folders of files and databases.
@@ -39,17 +40,16 @@ def sync(
 
     Example: longrank sync papers/ -o papers.index --watch
     """
+    from longrank.cli.passage_vectors import PassageVectors
     from longrank.verbs.sync import check_watch, watched
 
-    if vectors is not None:
-        from longrank.ranking.build import check_vectors
-        from longrank.types import Notes
-
-        check_vectors(vectors, passages, Notes())
+    to_store = PassageVectors(vectors, passages=passages)
+    to_store.check_options()
+    to_store.check_models()
     if watch:
         check_watch(sources)
     said: set[str] = set()
-    options = (sources, output, workers, vectors, passages)
+    options = (sources, output, workers, to_store)
     _print(_sync(*options, said=said, anyway=True), output)
     if watch:
         console.note(f"watching {', '.join(sources)}; Ctrl-C ends it")
@@ -61,8 +61,7 @@ def _sync(
     sources: list[str],
     output: Path,
     workers: int,
-    vectors: str | None,
-    passages: str,
+    to_store: PassageVectors,
     *,
     said: set[str],
     anyway: bool = False,
@@ -71,7 +70,6 @@ def _sync(
 
     Without a change, only notes that are not in `said` are shown; `said` gets all.
     """
-    from longrank.cli.index import store_vectors
     from longrank.types import Notes
     from longrank.verbs.sync import sync
 
@@ -79,8 +77,8 @@ def _sync(
     with console.progress("indexing", None, "documents") as advance:
         changes = sync(sources, output, notes=notes, progress=advance, workers=workers)
     try:
-        if vectors is not None and (anyway or any(changes)):
-            store_vectors(output, vectors, passages, notes)
+        if anyway or any(changes):
+            to_store.store(output, notes)
     finally:
         if any(changes) or not said.issuperset(notes.lines()):
             console.show_notes(notes)
@@ -88,14 +86,12 @@ def _sync(
     return changes
 
 
-def _sync_again(
-    sources: list[str], output: Path, workers: int, vectors: str | None, passages: str, *, said: set[str]
-) -> None:
+def _sync_again(sources: list[str], output: Path, workers: int, to_store: PassageVectors, *, said: set[str]) -> None:
     """Update while watching: wrong input, such as a file that is half written, waits for the next change."""
     from longrank.errors import InputError
 
     try:
-        changes = _sync(sources, output, workers, vectors, passages, said=said)
+        changes = _sync(sources, output, workers, to_store, said=said)
         if any(changes):
             _print(changes, output)
     except InputError as error:

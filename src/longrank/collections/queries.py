@@ -64,6 +64,8 @@ def read_queries(
     """
     notes = Notes() if notes is None else notes
     if not isinstance(source, str | Path | Collection):
+        if format is not None:
+            raise InputError("a format is of a file, and these queries are values in memory", got=format)
         return Queries(_in_memory(source, field, allow_empty, notes), notes)
 
     def read(place: str, guessed: str | None) -> list[Query]:

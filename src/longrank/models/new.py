@@ -52,8 +52,9 @@ def create_folder(
     if (folder / DESCRIPTION).is_file() and not describe(folder)["untrained"]:
         raise InputError("holds a trained network, which would be lost", path=folder, fix="choose a new folder")
     if layers is not None and (model.path / DESCRIPTION).is_file() and describe(model.path)["network"] == name:
-        if options or preset is not None:
-            raise InputError("a student has its teacher's options", got=preset or next(iter(options)), fix="give none")
+        if options or preset is not None or seed:
+            got = preset or next(iter(options), f"seed {seed}")
+            raise InputError("a student has its teacher's aggregator and options", got=got, fix="give none")
         network, tokenizer = _student(model, layers)
     else:
         network, tokenizer = new_network(name, model, notes, options=options, preset=preset, seed=seed, layers=layers)

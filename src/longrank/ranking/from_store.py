@@ -13,6 +13,7 @@ from longrank.errors import InputError
 from longrank.index import Index
 from longrank.ranking.pipeline import Pipeline, open_pipeline
 from longrank.ranking.settings import Candidates, PipelineSettings
+from longrank.retrieval import first_stage
 from longrank.retrieval.replay import Replay
 from longrank.retrieval.stores import Store
 from longrank.retrieval.stores.found import run_of
@@ -48,6 +49,9 @@ def pipeline_of_candidates(
     """
     query = Query("q", readable(text))
     found = store.search(query, max(k, settings.final.depth), notes)
+    own = first_stage(settings.first_stage.preset, settings.first_stage.settings)
+    if own.feedback != "none" or own.kind != "words":
+        notes.say(f"the store finds the candidates, not the pipeline's first stage ({own.about})")
     if not found:
         return None
     index = Index.build([item.document for item in found])

@@ -30,7 +30,7 @@ from longrank.protocols import Aggregator, DocumentScorer, Retriever
 from longrank.ranking.evidence_blocks import ScoreBlocks, collect_evidence, evidence_of
 from longrank.ranking.opening import lineage_header, open_aggregator, open_document_scorer
 from longrank.ranking.passages import PassageDocumentScorer
-from longrank.ranking.settings import PipelineSettings, load_pipeline
+from longrank.ranking.settings import PipelineSettings, load_pipeline, unread
 from longrank.retrieval import first_stage, pipeline_retriever
 from longrank.retrieval.deferred import masked
 from longrank.scoring.lexical import reads_words
@@ -113,6 +113,8 @@ def open_pipeline(
     notes = Notes() if notes is None else notes
     refuse_twice({"scorer.model": model}, assignments)
     settings = load_pipeline(pipeline, assignments)
+    for name in () if isinstance(pipeline, PipelineSettings) else unread(settings):
+        notes.say(f"{name} has no effect: pipeline '{pipeline}' has no passage scorer")
     first = settings.first_stage
     if settings.scorer is None and model is not None:
         raise InputError(f"pipeline '{pipeline}' has no passage scorer, so it takes no model", got=model)

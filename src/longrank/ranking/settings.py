@@ -249,7 +249,8 @@ def load_pipeline(pipeline: str | Path | PipelineSettings, assignments: Assignme
 
     Raises:
         InputError: no such name or file, a setting is unknown or wrong (suggests the nearest), or the file has settings
-            that only a scorer reads, and no scorer. Assignments may be for several pipelines, so they may have such.
+            that only a scorer reads, and no scorer. Assignments may be for several pipelines, so they may have such;
+            `unread` names them.
     """
     if isinstance(pipeline, PipelineSettings):
         data = override(pipeline.model_dump(exclude_none=True), assignments)
@@ -260,15 +261,20 @@ def load_pipeline(pipeline: str | Path | PipelineSettings, assignments: Assignme
     return settings
 
 
+def unread(settings: PipelineSettings) -> list[str]:
+    """Return the settings that only a scorer reads, of a pipeline that has no scorer."""
+    if settings.scorer is not None:
+        return []
+    names = [f"[{name}]" for name in _OF_SCORERS if name in settings.model_fields_set]
+    names += ["title = true"] * settings.title
+    return names + [f"final.{name}" for name in sorted(settings.final.model_fields_set - {"depth"})]
+
+
 def _check_unread(settings: PipelineSettings, origin: str | Path) -> None:
     """Refuse settings of a file without a scorer that only a scorer reads."""
-    unread = [f"[{name}]" for name in _OF_SCORERS if name in settings.model_fields_set]
-    unread += ["title = true"] * settings.title
-    unread += [f"final.{name}" for name in sorted(settings.final.model_fields_set - {"depth"})]
-    if settings.scorer is None and unread:
-        what = f"{unread[0]} has no effect without [scorer]: the first stage ranks alone"
-        fix = f"add [scorer] with a name, such as lexical, or remove {unread[0]}"
-        raise InputError(what, path=origin, fix=fix)
+    for name in unread(settings):
+        what = f"{name} has no effect without [scorer]: the first stage ranks alone"
+        raise InputError(what, path=origin, fix=f"add [scorer] with a name, such as lexical, or remove {name}")
 
 
 class PipelineOverview(NamedTuple):

@@ -120,6 +120,8 @@ def test_a_field_that_a_query_lacks_is_refused() -> None:
 
 def test_a_table_with_a_column_twice_or_without_a_text_is_refused() -> None:
     table = frame(qid=["1"], query=["dogs"], text=["cats"])
+    with pytest.raises(InputError, match="a format is of a file"):
+        read_queries(["dogs"], format="jsonl")
     with pytest.raises(InputError, match=r"the table has two columns of the same name \(got 'query'\)"):
         read_queries(table.rename(columns={"text": "query"}))
     with pytest.raises(InputError, match="queries:1: query text is not a string"):

@@ -376,3 +376,9 @@ def test_remarks_on_queries_belong_to_the_call_of_an_open_pipeline(
     assert reranker.rank("moon", ["a fox"]).notes.lines() == [cut]
     reranker.predict([("moon", "a fox"), ("fox", "a fox")])
     assert reranker.notes.lines() == ["queries cut at the scorer's limit: 2"]
+
+
+def test_a_setting_that_a_pipeline_without_a_scorer_does_not_read_is_noted(index: Index) -> None:
+    notes = Notes()
+    open_pipeline(index, "bm25", assignments=["final.interpolate=0.3", "final.depth=5"], notes=notes)
+    assert notes.lines() == ["final.interpolate has no effect: pipeline 'bm25' has no passage scorer"]

@@ -14,6 +14,8 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from longrank.cli.main import main
 from longrank.errors import InputError
+from longrank.ranking.from_store import pipeline_of_candidates
+from longrank.ranking.settings import load_pipeline
 from longrank.retrieval.stores import Found
 from longrank.retrieval.stores.found import SeveralTexts
 from longrank.service.engine import Engine
@@ -95,6 +97,19 @@ def test_a_pipeline_without_a_scorer_keeps_the_stores_ranking_and_nothing_found_
     )
     assert [(one["doc_id"], one["score"]) for one in ranked.json["results"]] == [("fox", 2.0), ("far", 1.0)]
     assert (nothing.status, nothing.json["results"]) == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "stage"),
+    [("rm3", "BM25, k1 = 0.9, b = 0.4, rm3"), ("hybrid", "BM25, k1 = 0.9, b = 0.4 fused with dense passages")],
+)
+def test_a_first_stage_of_the_pipeline_with_feedback_or_vectors_is_noted(
+    shelf: Shelf, pipeline: str, stage: str
+) -> None:
+    notes = Notes()
+    pipeline_of_candidates(shelf, "fox", load_pipeline(pipeline), k=2, notes=notes)
+    (said,) = notes.lines()
+    assert said.startswith(f"the store finds the candidates, not the pipeline's first stage ({stage}")
 
 
 def test_documents_and_facts_come_from_the_store(shelf: Shelf) -> None:
