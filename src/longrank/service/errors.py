@@ -51,7 +51,7 @@ class Refusal(Exception):
         value = {**self.fields, "code": self.code, "message": self.message, "request_id": request_id}
         if path == "/rerank":
             value |= {"error": self.message, "error_type": self.code}
-        if path == "/v1/rerank":
+        if path in ("/rerank", "/v1/rerank"):
             value |= {"detail": self.message}
         body = json.dumps(value).encode()
         headers = {"content-type": "application/json", "content-length": str(len(body)), **self.headers}

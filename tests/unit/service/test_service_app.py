@@ -137,6 +137,16 @@ def test_fields_of_document_objects_are_read_as_they_are_named(desk: Service) ->
     assert results[0]["passages"][0]["text"] == "a fox"
 
 
+def test_document_objects_need_a_text_only_without_rank_fields(desk: Service) -> None:
+    value = {"query": "fox", "documents": ["tide", {"title": "a fox"}], "return_documents": True}
+    results = ask_once(desk, "POST", "/v1/rerank", value | {"rank_fields": ["title"]}).json["results"]
+    assert [one["document"] for one in results] == [{"title": "a fox"}, {"text": "tide"}]
+    said = ask_once(desk, "POST", "/v1/rerank", value).json["message"]
+    assert said == "/documents: object 1 has no text; add text, or name its fields in rank_fields"
+    of_texts = ask_once(desk, "POST", "/v1/rerank", value | {"documents": ["fox"], "rank_fields": ["title"]}).json
+    assert of_texts["meta"]["warnings"] == ["rank_fields has no effect: no document is an object"]
+
+
 def test_fields_that_are_no_text_are_not_read_and_counted(desk: Service) -> None:
     def asked(*fields: str) -> Any:
         documents = ["fox", {"text": "tide", "title": None}, {"text": "tide", "title": "a fox", "year": 3}]
@@ -338,7 +348,7 @@ def test_a_first_stage_alone_searches_and_has_no_strip(desk: Service) -> None:
         ("/v2/rerank", {"query": "fox", "documents": ["a"], "aggregate": "document"}, 422, "/aggregate"),
         ("/v1/rerank", {"query": "fox", "documents": ["a", 3]}, 422, "/documents/1: "),
         ("/v1/rerank", {"query": "fox", "documents": [{"text": 3}]}, 422, "/documents/0/text: "),
-        ("/v1/rerank", {"query": "fox", "documents": [{"title": "a"}]}, 422, "/documents/0/text: Field required"),
+        ("/v1/rerank", {"query": "fox", "documents": [{"title": "a"}]}, 422, "/documents: object 0 has no text"),
         ("/rerank", {"query": "fox", "texts": ["a"], "documents": ["a"]}, 422, "/documents"),
         ("/search/", {"query": "fox"}, 404, "Not Found"),
         ("/rerank", {"query": "fox"}, 422, "/documents"),

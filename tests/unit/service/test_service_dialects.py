@@ -43,7 +43,13 @@ def test_litellm_wants_so_many_texts_back_from_tei(desk: Service) -> None:
     assert null == whole
 
 
-def test_jinas_clients_find_what_is_wrong_where_they_look(desk: Service) -> None:
-    (said,) = asked(desk, "/v1/rerank", {"documents": []})
+def test_rerankers_names_a_model_beside_teis_texts(desk: Service) -> None:
+    named, plain = asked(desk, "/rerank", {"texts": TEXTS, "model": "lexical"}, {"texts": TEXTS})
+    assert named == plain
+
+
+@pytest.mark.parametrize("path", ["/rerank", "/v1/rerank"])
+def test_jinas_clients_find_what_is_wrong_where_they_look(desk: Service, path: str) -> None:
+    (said,) = asked(desk, path, {"documents": []})
     assert said["detail"] == said["message"]
     assert said["message"].startswith("/documents: ")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from longrank.ranking.found import RankedText
 from longrank.ranking.prepared_texts import TextLimits
@@ -17,7 +18,7 @@ class Text(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    text: str
+    text: str | None = None
 
 
 TEXT_TAGS = ("a document's text", "an object with a document's text")
@@ -32,13 +33,13 @@ class JinaRequest(Request):
 
     model: NonEmpty | None = None
     query: NonEmpty
+    rank_fields: Annotated[list[str], Field(max_length=16)] | None = Field(
+        None, description="String fields of document objects to read (Cohere v1). Default: text."
+    )
     documents: Annotated[list[TextOrObject], Documents]
     top_n: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(None, description="0: all (vLLM).")
     return_documents: bool | None = None
     raw_scores: bool | None = Field(None, description="Scores in the scorer's unit (Infinity).")
-    rank_fields: Annotated[list[str], Field(max_length=16)] | None = Field(
-        None, description="String fields of document objects to read (Cohere v1)."
-    )
     max_chunks_per_doc: Count | None = Field(None, description="Passages read of each document (Cohere v1).")
     max_tokens_per_doc: Count | None = None
     max_tokens_per_query: Count | None = None
@@ -49,6 +50,17 @@ class JinaRequest(Request):
     truncation: bool | None = Field(None, description="false: refuse the request if text would stay unread (Jina).")
     use_activation: bool | None = Field(None, description="false: as raw_scores (vLLM).")
     priority: int | None = Field(None, description="Ignored.")
+
+    @field_validator("documents")
+    @classmethod
+    def _check_texts(cls, documents: list[str | Text], info: ValidationInfo) -> list[str | Text]:
+        if not info.data.get("rank_fields"):
+            for n, document in enumerate(documents):
+                if isinstance(document, Text) and document.text is None:
+                    raise PydanticCustomError(
+                        "text", "object {n} has no text; add text, or name its fields in rank_fields", {"n": n}
+                    )
+        return documents
 
     @property
     def raw(self) -> bool:
@@ -78,17 +90,19 @@ def text_of(document: str | Text, fields: list[str] | None) -> str:
     if isinstance(document, str):
         return document
     if not fields:
-        return document.text
+        return document.text or ""  # which has been checked
     values = document.model_dump()
     return "\n".join(values[field] for field in fields if isinstance(values.get(field), str))
 
 
 def _not_read(request: JinaRequest) -> list[str]:
     """Return a sentence for each requested field that some documents lack or that is not text."""
-    objects = [item.model_dump() for item in request.documents if request.rank_fields and not isinstance(item, str)]
-    without = {
-        field: sum(not isinstance(item.get(field), str) for item in objects) for field in request.rank_fields or ()
-    }
+    if not request.rank_fields:
+        return []
+    objects = [item.model_dump() for item in request.documents if not isinstance(item, str)]
+    if not objects:
+        return ["rank_fields has no effect: no document is an object"]
+    without = {field: sum(not isinstance(item.get(field), str) for item in objects) for field in request.rank_fields}
     return [
         f"field {field[:100]!r} is not text in {n} of {len(objects)} documents" for field, n in without.items() if n
     ]
@@ -118,5 +132,7 @@ def _result(request: JinaRequest, answer: Answer, ranked: RankedText) -> dict[st
     }
     if request.return_documents:
         document = request.documents[ranked.index]
-        result["document"] = {"text": document} if isinstance(document, str) else document.model_dump()
+        result["document"] = (
+            {"text": document} if isinstance(document, str) else document.model_dump(exclude_unset=True)
+        )
     return {**result, **own_fields(request, answer, ranked)}

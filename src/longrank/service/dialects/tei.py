@@ -16,6 +16,7 @@ class TeiRequest(Request):
     Long texts are read whole. With ``truncate: false`` the request is refused if text would stay unread.
     """
 
+    model: NonEmpty | None = Field(None, description="A served pipeline (rerankers).")
     query: NonEmpty
     texts: Annotated[list[str], Documents]
     top_n: Count | None = Field(None, description="Texts to return (litellm). Default: all.")
@@ -31,6 +32,7 @@ def to_request(request: TeiRequest) -> RerankRequest:
         query=request.query,
         documents=request.texts,
         top_n=request.top_n,
+        model=request.model,
         aggregator=request.aggregate,
         passages=request.n_passages,
         seconds=request.deadline,
