@@ -32,12 +32,12 @@ def _data_folder() -> Path:
 
 
 _LONG = (
-    "tests/unit/engines/test_engines_ray.py",
     "tests/cli/test_cli_train.py",
     "tests/unit/networks/test_networks_backends.py",
     "tests/docs/test_notebooks.py",
     "tests/package/test_distributions.py",
     "tests/fuzz/test_fuzz_readers.py",
+    "tests/unit/engines/test_engines_ray.py",  # whose workers find compiled code
     "tests/docs/test_docs.py",
     "tests/docs/test_candidates_page.py",
     "tests/cli/test_rerank.py",
