@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
+from longrank.errors import InputError
 from longrank.expansion.decoding import Decoding, TextKey, end_tokens, first_logits, written
 from longrank.expansion.network import open_seq2seq
 from longrank.networks.acceleration import check_dtype, to_bf16
@@ -84,6 +85,9 @@ class QueryPredictor:
             to_bf16(self._network)
         self._network.to(choose_device(device))
         limits = self._tokenizer.model_max_length, position_limit(self._network)
+        if decoding.max_query_tokens > limits[1]:  # decoders of BART count positions, too
+            what = f"'{model.name}' writes {limits[1]} tokens at most"
+            raise InputError(what, path=model.path, got=f"max_query_tokens={decoding.max_query_tokens}")
         self.max_tokens = choose_max_tokens(model, max_tokens, *limits)
         self.decoding, self.batch, self._notes = decoding, batch, notes
         self._device, self._ends = str(self._network.device), end_tokens(self._network)

@@ -144,6 +144,10 @@ def test_models_that_cannot_predict_are_refused_in_a_line(t5: Path, tmp_path: Pa
         predictor(tmp_path / "bare")
     with pytest.raises(InputError, match=r"config.json names no pad_token_id"):
         predictor(copied(t5, tmp_path / "pad", pad_token_id=None))
+    with pytest.raises(InputError, match=r"'.*bart' writes 48 tokens at most \(got 'max_query_tokens=49'\)"):
+        predictor(save_seq2seq(tmp_path / "bart", "Bart", 48), decoding=Decoding(max_query_tokens=49))
+    longest = predictor(tmp_path / "bart", decoding=Decoding(max_query_tokens=48))
+    assert longest.predict(TEXTS, KEYS)[0].queries
     with pytest.raises(InputError, match="the model cannot be loaded"):
         predictor(copied(t5, tmp_path / "odd", model_type="no-such-thing"))
 
