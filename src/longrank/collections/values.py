@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.types import Run, column_names, is_frame
+from longrank.types import Run, is_frame, rows_of
 
 EMPTY = "the list is empty, or its iterator was read before"
 
@@ -20,9 +20,7 @@ def rows(source: Any, kind: str, fix: str) -> Iterator[Any]:
         InputError: another kind of value, or a text, bytes or a run: their items are characters or query ids.
     """
     if is_frame(source):
-        names = column_names(source)
-        columns = (list(source[name]) for name in source.columns)
-        return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+        return rows_of(source)
     if isinstance(source, Mapping):
         return iter(source.items())
     if hasattr(source, "items") and hasattr(source, "to_frame") and not isinstance(source, Run):

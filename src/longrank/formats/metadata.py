@@ -11,6 +11,8 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from longrank.types import Notes
 
 _NOT_JSON = object()
@@ -42,6 +44,8 @@ def json_value(value: Any) -> Any:
     """
     if value is None or isinstance(value, str | bool | int):
         return value
+    if type(value).__name__ == "NAType":  # of pandas
+        return None
     if isinstance(value, float):
         return None if math.isnan(value) else value if math.isfinite(value) else _NOT_JSON
     if isinstance(value, datetime.date | datetime.time | Decimal | uuid.UUID):
@@ -49,7 +53,8 @@ def json_value(value: Any) -> Any:
     if isinstance(value, list | tuple | Mapping):
         return _container(value)
     if getattr(getattr(value, "dtype", None), "kind", "") == "M" and type(value).__module__ == "numpy":
-        value = value.astype("datetime64[us]")  # nanoseconds would become integers
+        of_days = np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
+        value = value.astype("datetime64[D]" if of_days else "datetime64[us]")  # nanoseconds would become integers
     item = getattr(value, "tolist", None)  # scalars and arrays of NumPy
     return json_value(item()) if callable(item) else _NOT_JSON
 

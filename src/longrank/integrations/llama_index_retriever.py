@@ -133,7 +133,7 @@ def filter_of(filters: MetadataFilters | Mapping[str, Any] | None) -> Mapping[st
 def _condition(part: MetadataFilter) -> dict[str, Any]:
     name = part.operator.value
     if name == "is_empty":
-        return {"$or": [{part.key: {"$exists": False}}, {part.key: []}, {part.key: ""}]}
+        return {"$or": [{part.key: {"$exists": False}}, {part.key: []}]}
     if name not in _OPERATORS:
         raise InputError(f"filter of '{part.key}': LongRank has no such operator", got=name)
     return {part.key: _OPERATORS[name](part.value)}

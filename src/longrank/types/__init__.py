@@ -5,10 +5,10 @@
 Offsets are half-open and count Unicode code points, as Python slices do.
 """
 
-from longrank.types.frames import column_names as column_names
 from longrank.types.frames import columns_of as columns_of
 from longrank.types.frames import id_of as id_of
 from longrank.types.frames import is_frame as is_frame
+from longrank.types.frames import rows_of as rows_of
 from longrank.types.html import html_table as html_table
 from longrank.types.notes import Notes as Notes
 from longrank.types.pages import Pages as Pages

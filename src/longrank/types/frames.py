@@ -1,4 +1,4 @@
-"""Tables (pandas, polars or alike) in and out, without an import of pandas until a table is made."""
+"""Tables (pandas, polars, pyarrow or alike) in and out, without an import of pandas until a table is made."""
 
 from __future__ import annotations
 
@@ -22,10 +22,33 @@ def column_names(frame: Any) -> list[str]:
     """
     if not is_frame(frame):
         raise InputError(f"a table is needed, not a {type(frame).__name__}", got=frame)
-    names = [str(name) for name in frame.columns]
+    names = [str(label) for label in _labels(frame)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError("the table has two columns of the same name", got=twice)
     return names
+
+
+def _labels(frame: Any) -> list[Any]:
+    """Return the labels of a table's columns; the `columns` of pyarrow's tables are arrays."""
+    return list(frame.column_names if hasattr(type(frame), "column_names") else frame.columns)
+
+
+def _values(frame: Any, label: Any) -> list[Any]:
+    """Return the values of a column; those of polars and pyarrow, lists in them, too, as Python has them."""
+    column = frame[label]
+    values = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
+    return list(column) if values is None else list(values())
+
+
+def rows_of(frame: Any) -> Iterator[dict[str, Any]]:
+    """Return the rows of a table.
+
+    Raises:
+        InputError: as `column_names`.
+    """
+    names = column_names(frame)
+    columns = [_values(frame, label) for label in _labels(frame)]
+    return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
 
 
 def columns_of(frame: Any, *names_of_columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
@@ -45,7 +68,7 @@ def columns_of(frame: Any, *names_of_columns: tuple[str, ...]) -> Iterator[tuple
         if name is None:
             fix = f"its columns are {', '.join(names) or 'none'}"
             raise InputError(f"the table has no column {' or '.join(aliases)}", fix=fix)
-        columns.append(list(frame[name]))
+        columns.append(_values(frame, name))
     return zip(*columns, strict=True)
 
 

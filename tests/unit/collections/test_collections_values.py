@@ -56,6 +56,17 @@ def test_a_query_of_a_table_stands_before_a_text_which_is_that_of_a_document() -
     assert [query.text for query in queries] == ["dogs"]
 
 
+@pytest.mark.parametrize("kind", ["Table", "RecordBatch"])
+def test_tables_of_pyarrow_are_tables(kind: str) -> None:
+    made = getattr(pytest.importorskip("pyarrow"), kind).from_pydict
+    table = made({"docno": [7, 8], "text": ["dogs", "cats"], "tags": [["a", "b"], None], "year": [1999, None]})
+    documents = list(read_documents(table, CorpusOptions(metadata=("tags", "year"))))
+    assert documents[0] == Document("7", "", "dogs", metadata={"tags": ["a", "b"], "year": 1999})
+    assert documents[1] == Document("8", "", "cats")
+    run = read_run(made({"qid": ["q"], "docno": ["d"], "score": [1.5]}))
+    assert [(row.doc_id, row.score) for row in run["q"]] == [("d", 1.5)]
+
+
 def test_a_series_is_ids_and_texts() -> None:
     pandas = pytest.importorskip("pandas")
     assert read_queries(pandas.Series({"x": "dogs", "y": "cats"})) == read_queries({"x": "dogs", "y": "cats"})

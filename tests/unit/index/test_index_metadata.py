@@ -17,6 +17,7 @@ from longrank.cli.main import main
 from longrank.errors import InputError, IntegrityError
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index, batches, build_index, metadata, metadata_writing, verify_index
+from longrank.index.filter_parsing import parsed_filter
 from longrank.types import Document, Notes
 
 BOOKS: list[dict[str, Any]] = [
@@ -102,14 +103,22 @@ def test_values_in_memory_become_json_values() -> None:
             "text": ["dogs", "cats"],
             "year": [1970.0, float("nan")],
             "when": [pandas.Timestamp("2020-01-02"), pandas.NaT],
+            "pages": pandas.array([7, None], dtype="Int64"),
         }
     )
     index = Index.build(table)
-    assert (index.metadata("a"), index.metadata("b")) == ({"year": 1970.0, "when": "2020-01-02T00:00:00"}, {})
+    assert index.notes.lines() == []
+    assert (index.metadata("a"), index.metadata("b")) == (
+        {"year": 1970.0, "when": "2020-01-02T00:00:00", "pages": 7},
+        {},
+    )
     notes = Notes()
     values = {"n": np.int64(3), "v": np.array([1, 2]), "day": datetime.date(2020, 1, 2), "odd": object(), "t": (1, "x")}
+    values |= {"date": np.datetime64("2020-01-02"), "hour": np.datetime64("2020-01-02T03")}
     index = Index.build([Document("a", "", "dogs", metadata=values)], notes=notes)
-    assert index.metadata("a") == {"n": 3, "v": [1, 2], "day": "2020-01-02", "t": [1, "x"]}
+    dates = {"day": "2020-01-02", "date": "2020-01-02", "hour": "2020-01-02T03:00:00"}
+    assert index.metadata("a") == {"n": 3, "v": [1, 2], "t": [1, "x"], **dates}
+    assert index.mask(parsed_filter({"date": np.datetime64("2020-01-02")})).all()
     assert "metadata values that are not JSON values, left out: 1 (first: documents:1: odd)" in notes.lines()
 
 
