@@ -117,7 +117,7 @@ def test_langchain_in_a_chain(index: str) -> None:
 
 def test_llama_index(index: str) -> None:
     pytest.importorskip("llama_index.core", reason="needs the extra llama-index")
-    from llama_index.core.schema import MetadataMode
+    from llama_index.core.schema import MetadataMode, TextNode
     from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
     from longrank.integrations.llama_index_retriever import LongRankRetriever
@@ -127,6 +127,12 @@ def test_llama_index(index: str) -> None:
     check("long", nodes[0].node.text, nodes[0].node.metadata)
     assert nodes[0].score > nodes[1].score
     assert "longrank" not in nodes[0].node.get_content(MetadataMode.LLM)
+
+    again = {node.node.node_id: node.node for node in LongRankRetriever(index, "lexical").retrieve(f"{QUERY} harbour")}
+    same = again["long"]
+    assert nodes[0].node.metadata != same.metadata
+    assert nodes[0].node.hash == same.hash != again["near"].hash
+    assert TextNode.from_dict(same.to_dict()).metadata == same.metadata
 
     def found(*parts: Any, condition: Any = FilterCondition.AND) -> set[str]:
         filters = MetadataFilters(filters=list(parts), condition=condition)

@@ -94,7 +94,20 @@ class LongRankRetriever(BaseRetriever):  # type: ignore[misc]  # types of llama_
         ]
 
 
-def _node(doc_id: str, text: str, metadata: dict[str, Any]) -> TextNode:
+class _Found(TextNode):  # type: ignore[misc]  # types of llama_index are not read
+    """A document that was found; queries that find it give it other evidence, and the same hash.
+
+    By the hash, LlamaIndex fuses the rankings of several queries or retrievers.
+    """
+
+    @property
+    def hash(self) -> str:
+        """Hash of the text and the document's own metadata."""
+        own = {name: value for name, value in self.metadata.items() if name != KEY}
+        return str(TextNode(text=self.text, metadata=own).hash)
+
+
+def _node(doc_id: str, text: str, metadata: dict[str, Any]) -> _Found:
     """Return a document as a node: its source is the document, its children are the passages of the evidence."""
     children = [
         RelatedNodeInfo(
@@ -105,7 +118,7 @@ def _node(doc_id: str, text: str, metadata: dict[str, Any]) -> TextNode:
         for passage in metadata[KEY]["passages"]
     ]
     source = RelatedNodeInfo(node_id=doc_id, node_type=ObjectType.DOCUMENT)
-    return TextNode(
+    return _Found(
         id_=doc_id,
         text=text,
         metadata=metadata,
