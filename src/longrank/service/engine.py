@@ -47,6 +47,9 @@ class Engine:
         notes: collects remarks.
         store: a store to search instead of an index; None: there is none.
 
+    Attributes:
+        is_behind: true if the newest state of the index could not be opened, so that searches use an older state.
+
     Raises:
         InputError: a pipeline is unknown, wrong, or named twice; or a model's folder has no model.
         MissingExtra: a model's package is not installed.
@@ -66,6 +69,7 @@ class Engine:
         self._settings = [load_pipeline(choice.pipeline, assignments) for choice in self._choices]
         self._names = names_of(self._choices)
         self._reopening = threading.Lock()
+        self.is_behind = False
         self._state: tuple[Index | None, dict[str, Served]] = (index, {})  # replaced as a whole
         self._models: dict[str, dict[Any, PassageScorer]] = {name: {} for name in self._names}
         for choice, settings in zip(self._choices, self._settings, strict=True):
@@ -126,7 +130,13 @@ class Engine:
         with self._reopening:
             index = self.index
             assert index is not None
-            return self.exchange(Index(index.location))
+            try:
+                notes = self.exchange(Index(index.location))
+            except BaseException:
+                self.is_behind = True
+                raise
+            self.is_behind = False
+            return notes
 
     def exchange(self, index: Index) -> Notes:
         """Let new requests use another snapshot of the index; requests in flight finish on the snapshot that they have.

@@ -52,6 +52,8 @@ class Selection:
     lang: str | None = None
 
 
+OLD_STATE = "the index has changed, but its newest state cannot be opened: this search used an older state"
+
 Facets: TypeAlias = dict[str, list[dict[str, Any]]]
 
 
@@ -134,7 +136,9 @@ async def search_index(
     answer = await _found(service, served, restricted, topic, k=k, passages=passages, deadline=deadline, by=by)
     show = selection.show if served.pipeline is not None else shown_fields(bound.index, selection.show, Notes())
     results = await asyncio.to_thread(with_metadata, answer.results, bound.index, show)
-    seconds, warnings = time.monotonic() - began, [*notes.lines(), *own.copy(places=False).lines(), *answer.warnings]
+    warnings = [*notes.lines(), *own.copy(places=False).lines(), *answer.warnings]
+    warnings += [OLD_STATE] * service.engine.is_behind
+    seconds = time.monotonic() - began
     return replace(answer, results=results, warnings=warnings, facets=counts, seconds=seconds, index=bound.index)
 
 

@@ -17,6 +17,7 @@ from longrank.errors import InputError
 from longrank.index import Index
 from longrank.service.engine import Engine
 from longrank.service.rerank import Service
+from longrank.service.search import OLD_STATE
 from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.types import Notes
@@ -147,14 +148,16 @@ def test_a_dense_first_stage_searches_the_old_state_until_vectors_are_stored(tmp
     def asked(path: str, value: Any) -> Any:
         return one(opened(engine, ServiceSettings(key="secret", writable=True)), "POST", path, value).json
 
-    def found() -> list[str]:
-        return [result["doc_id"] for result in asked("/search", {"query": "zebra"})["results"]]
+    def found(*warnings: str) -> list[str]:
+        reply = asked("/search", {"query": "zebra"})
+        assert reply["warnings"] == list(warnings)
+        return [result["doc_id"] for result in reply["results"]]
 
     before = found()
     stale, warning = asked("/documents", {"documents": [ZEBRA]})["warnings"]
     assert stale == "stored vectors that do not fit the changed index; store them again: 1"
     assert warning.startswith("the index is changed, but searches use its old state: ")
-    assert (len(before), found()) == (3, before)
+    assert (len(before), found(OLD_STATE)) == (3, before)
     add_vectors(Index(index.path), "minilm")
     engine.reopen()
     assert found()[0] == "new"
