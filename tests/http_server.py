@@ -115,7 +115,9 @@ class Running:
     def wait_until_refusing(self, seconds: float = 60.0) -> None:
         """Wait until the server takes no new connection, as it does once it knows of a signal."""
         until = time.monotonic() + seconds
-        with suppress(ConnectionRefusedError):
+        with suppress(
+            ConnectionRefusedError, ConnectionResetError
+        ):  # reset: it was in the queue of a listener that closed
             while time.monotonic() < until:
                 self.client().socket.close()
                 time.sleep(0.01)
