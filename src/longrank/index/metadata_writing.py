@@ -103,7 +103,7 @@ def write_metadata(folder: Path, sources: Sequence[Source]) -> None:
             for source in sources:
                 source.copy_to(file, partial(_numbered, names))
             file.executemany("INSERT INTO fields VALUES (?, ?)", [(number, name) for name, number in names.items()])
-            file.execute("VACUUM INTO ?", (str(path),))
+            file.execute("VACUUM INTO ?", (path.absolute().as_uri(),))  # any bytes of a name
     except sqlite3.Error as error:
         raise LongRankError(f"cannot write {path}: {error}") from error
     work.unlink()

@@ -140,6 +140,14 @@ def test_too_many_fields_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "i").exists()
 
 
+@pytest.mark.parametrize("name", ["b\udcff", "100% #1?", "a b"])  # \udcff: a byte that is not UTF-8
+def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+    index = Index.build(BOOKS, tmp_path / name)
+    assert Index(tmp_path / name).metadata("a")["year"] == 1970
+    index.add([Document("new", "", "a new book", metadata={"year": 7})])
+    assert Index(tmp_path / name).metadata("new") == {"year": 7}
+
+
 def test_a_damaged_file_is_found(tmp_path: Path) -> None:
     index = Index.build(BOOKS, tmp_path / "index")
     path = next(index.path.rglob(metadata.NAME))
