@@ -61,7 +61,8 @@ def test_a_file_appears_whole_and_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run.txt"]
 
 
-def test_a_written_file_has_the_rights_of_any_other(tmp_path: Path) -> None:
+def test_a_written_file_has_the_rights_of_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "umask")  # to read it is to change it, for files of other threads
     (tmp_path / "plain").touch()
     with atomic_write(tmp_path / "atomic"):
         pass
@@ -73,6 +74,7 @@ def test_a_file_that_is_written_again_keeps_its_rights(tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").chmod(0o640)
     with atomic_write(tmp_path / "qrels.txt") as stream:
         stream.write(b"1 0 d 1")
+        assert all(not stat.S_IMODE(path.stat().st_mode) & ~0o640 for path in tmp_path.iterdir())
     assert (stat.S_IMODE((tmp_path / "qrels.txt").stat().st_mode), (tmp_path / "qrels.txt").read_bytes()) == (
         0o640,
         b"1 0 d 1",

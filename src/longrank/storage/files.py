@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from stat import S_IMODE, S_ISREG
+from stat import S_ISREG
 from typing import IO, Any, TypeAlias
 
 from longrank.errors import BeingWritten, Changed, InputError, LongRankError
 from longrank.small_files import check_path
-from longrank.storage.temporaries import is_still, temporary_file
+from longrank.storage.temporaries import is_still, rights_of, temporary_file
 
 Stamp: TypeAlias = tuple[int, int, int]
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
@@ -51,7 +51,8 @@ def _replacing(path: Path, mode: str, check: Callable[[], object] | None) -> Ite
             yield stream
             stream.flush()
             sync(stream.fileno())
-        temporary.chmod(_rights(path))
+        if (rights := rights_of(path)) is not None:
+            temporary.chmod(rights)  # those that the umask took, too
         if check is not None:
             check()
         temporary.replace(path)
@@ -176,20 +177,6 @@ def sync(descriptor: int) -> None:
             fcntl.fcntl(descriptor, full)
             return
     os.fsync(descriptor)
-
-
-def _rights(path: Path) -> int:
-    """Return the rights of the file that is replaced, or those of any new file."""
-    try:
-        return S_IMODE(path.stat().st_mode)
-    except FileNotFoundError:
-        return 0o666 & ~_umask()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @contextmanager

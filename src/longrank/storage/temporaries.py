@@ -8,11 +8,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from stat import S_IMODE
 
 OLD = "old"
 """Name of a folder inside the temporary folder that replaces it, while it does so."""
@@ -23,7 +26,7 @@ _SUFFIX = ".tmp"
 
 @contextmanager
 def temporary_file(path: Path) -> Iterator[tuple[int, Path]]:
-    """Yield the descriptor and the path of a new, locked file beside `path`.
+    """Yield the descriptor and the path of a new, locked file beside `path`, with the rights of a file that is there.
 
     The caller closes the descriptor, and renames the file; it is removed if it is still there at the end. Remains of
     killed processes for the same `path` are removed first.
@@ -32,13 +35,33 @@ def temporary_file(path: Path) -> Iterator[tuple[int, Path]]:
         OSError: the file cannot be created.
     """
     remove_dead(path)
-    descriptor, temporary = _locked(path, tempfile.mkstemp)
+    rights = rights_of(path)
+    descriptor, temporary = _locked(path, partial(_made_file, 0o666 if rights is None else rights))
     held = os.dup(descriptor)  # keeps the lock until the file has its name
     try:
         yield descriptor, temporary
     finally:
         temporary.unlink(missing_ok=True)
         os.close(held)
+
+
+def rights_of(path: Path) -> int | None:
+    """Return the rights of a file; None: there is no such file."""
+    try:
+        return S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return None
+
+
+def _made_file(rights: int, *, dir: str, prefix: str, suffix: str) -> tuple[int, str]:
+    """Make a file as `tempfile.mkstemp` does, but with rights, from which the system takes those of the umask.
+
+    To ask for the umask is to change it, for all threads.
+    """
+    while True:
+        name = os.path.join(dir, f"{prefix}{secrets.token_hex(4)}{suffix}")  # noqa: PTH118 - as mkstemp
+        with suppress(FileExistsError):
+            return os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, rights), name
 
 
 @contextmanager
