@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import longrank
 from integrations_texts import ANSWER, FILLER, LONG, ORDER, QUERY, TEXTS
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.integrations.reranking import LazyReranker, RerankerSettings
 from longrank.integrations.searching import LazySearcher, SearcherSettings
+from tiny_models import save_cross_encoder
 
 FIELDS: dict[str, dict[str, Any]] = {
     "far": {"year": 2019, "lang": "en", "tags": ["sea"]},
@@ -384,6 +387,25 @@ def test_a_relative_index_stays_the_same_when_the_working_folder_changes(
     assert len(searchers[0].load().index) == 2
     settings.index = "index"
     assert [document.doc_id for document in settings._searcher.load().index] == ["elsewhere"]
+
+
+@pytest.mark.neural
+def test_relative_models_and_pipelines_stay_the_same_when_the_working_folder_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here", "elsewhere"):
+        save_cross_encoder(tmp_path / name / "model", num_hidden_layers=1 + len(name) % 2)
+        shutil.copy(
+            Path(longrank.__file__).parent / "ranking" / "pipelines" / "maxp.toml", tmp_path / name / "own.toml"
+        )
+    monkeypatch.chdir(tmp_path / "here")
+    reranker, settings = LazyReranker("own.toml", model="model"), RerankerSettings(pipeline="own.toml", model="model")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    rerankers = [reranker, settings._reranker, pickle.loads(pickle.dumps(settings))._reranker]
+    assert {one.pipeline for one in rerankers} == {str(tmp_path / "here" / "own.toml")}
+    assert {one.load().scorer.scorer.model.path for one in rerankers} == {tmp_path / "here" / "model"}
+    settings.model = "model"
+    assert settings._reranker.load().scorer.scorer.model.path == tmp_path / "elsewhere" / "model"
 
 
 def test_an_index_at_an_address_stays_as_it_was_given() -> None:

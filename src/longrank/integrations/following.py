@@ -32,6 +32,11 @@ def absolute(index: Place) -> Place:
     return type(index)(place.absolute()) if isinstance(place, Path) else index
 
 
+def absolute_pipeline(name: str | None) -> str | None:
+    """Return the name of a pipeline that stays the same if the working folder changes: a file as an absolute path."""
+    return name if name is None or not str(name).endswith(".toml") else str(Path(name).absolute())
+
+
 class Followed(NamedTuple, Generic[T]):
     """A value made from an index; a warning if it is of an old state, else an empty text."""
 

@@ -51,6 +51,6 @@ class LongRankPostprocessor(RerankerSettings, BaseNodePostprocessor):  # type: i
 
 
 def _with(source: NodeWithScore, relevance: float, evidence: dict[str, Any]) -> NodeWithScore:
-    hidden = {name: [*getattr(source.node, name), KEY] for name in _EXCLUDED}
+    hidden = {name: [*dict.fromkeys([*getattr(source.node, name), KEY])] for name in _EXCLUDED}
     node = source.node.model_copy(update={"metadata": source.node.metadata | {KEY: evidence}, **hidden})
     return NodeWithScore(node=node, score=relevance)

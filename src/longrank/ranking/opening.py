@@ -109,17 +109,17 @@ _SETTING_OF = {
 
 def lineage_header(scorer: DocumentScorer) -> dict[str, object]:
     """Return the entry of an evidence header on the trainings of a scorer's weights; empty if there are none."""
-    lineage = united(*(model.lineage for model in _models(scorer)))
+    lineage = united(*(model.lineage for model in models_of(scorer)))
     return {LINEAGE: lineage} if lineage else {}
 
 
-def _models(scorer: Any) -> Iterator[Model]:
+def models_of(scorer: Any) -> Iterator[Model]:
     """Yield the models of a scorer and of the scorers that it consists of. Models of selectors have no lineage."""
     if getattr(scorer, "model", None) is not None:
         yield scorer.model
     parts = (scorer.scorer,) if isinstance(scorer, PassageDocumentScorer) else getattr(scorer, "scorers", ())
     for part in parts:
-        yield from _models(part)
+        yield from models_of(part)
 
 
 def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> None:

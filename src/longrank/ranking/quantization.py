@@ -113,12 +113,13 @@ def _quantize_model(
 def calibration_tasks(
     index: Index, queries: Sequence[Query], segmenter: Segmenter, *, pairs: int, seed: int, notes: Notes
 ) -> Iterator[ScoringTask]:
-    """Yield at most `pairs` tasks of one passage each, spread evenly over the queries.
+    """Yield at most `pairs` tasks of one passage each, spread evenly over the queries that have enough passages.
 
     Queries are drawn in random order, and passages at random from the first 10 documents that BM25 finds.
     """
     retriever = make_retriever(index, notes=Notes())
     each, left = math.ceil(pairs / max(1, len(queries))), pairs
+    others: list[ScoringTask] = []
     for query in sorted(queries, key=lambda query: digest(seed, query.query_id)):
         candidates = [
             passage
@@ -126,11 +127,16 @@ def calibration_tasks(
             for passage in segmenter.segment(index.document(hit.doc_id)).passages
         ]
         candidates.sort(key=lambda passage: digest(seed, query.query_id, passage.doc_id, passage.index))
-        for passage in candidates[: min(each, left)]:
-            left -= 1
-            yield _task(query, passage)
+        tasks = [_task(query, passage) for passage in candidates[:pairs]]
+        yield from tasks[: min(each, left)]
+        left -= min(each, left, len(tasks))
+        others += tasks[each : each + pairs - len(others)]
         if left == 0:
             return
+    yield from others[:left]
+    left -= min(left, len(others))
+    if left == 0:
+        return
     notes.say(f"calibrated on {pairs - left} pairs of query and passage instead of {pairs}: there are no more")
 
 

@@ -24,11 +24,12 @@ from longrank.aggregation.unread import unread_notes
 from longrank.config import Assignments, refuse_twice
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.networks.model_files import absolute_model
 from longrank.protocols import Aggregator
 from longrank.ranking.explain import best_passages
 from longrank.ranking.found import Partial, RankedText, highlighted
 from longrank.ranking.highlights import Sentences, sentences_of
-from longrank.ranking.opening import open_aggregator, open_document_scorer
+from longrank.ranking.opening import models_of, open_aggregator, open_document_scorer
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline
 from longrank.ranking.prepared_texts import (
@@ -85,16 +86,17 @@ class Reranker:
     ) -> None:
         self.notes = Notes() if notes is None else notes
         self._keeping = Lock()
-        self._made_from: tuple[Any, dict[str, Any]] = (pipeline, {"model": model, "assignments": assignments})
         self._shares = isinstance(pipeline, Pipeline)  # its scorer has notes of its own
         self._statistics = None if index is None else Index.open(index)
         if isinstance(pipeline, Pipeline):
             if model is not None or index is not None or assignments:
                 raise InputError("an open pipeline takes no other model, index or settings")
             settings, scorer, self.aggregator = pipeline.settings, pipeline.scorer, pipeline.aggregator
+            self._made_from: PipelineSettings | Pipeline = pipeline
         else:
             refuse_twice({"scorer.model": model}, assignments)
             settings, scorer = load_pipeline(pipeline, assignments), None
+            self._made_from, self._model = settings, absolute_model(model)
             self.aggregator = open_aggregator(settings)
             if settings.scorer is not None:
                 scorer = open_document_scorer(self._statistics, settings, model, self.aggregator, self.notes)
@@ -107,8 +109,10 @@ class Reranker:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the settings: a copy, also in another process, loads the models itself and has notes of its own."""
-        pipeline, options = self._made_from
-        return partial(Reranker, **options, index=self._statistics), (pipeline,)
+        if isinstance(self._made_from, Pipeline):
+            return Reranker, (self._made_from,)
+        models = [model.fingerprint for model in models_of(self.scorer)]
+        return partial(_copied, models, model=self._model, index=self._statistics), (self._made_from,)
 
     def __repr__(self) -> str:
         return f"Reranker(unit={self.unit!r}, aggregator={self.aggregator_name!r})"
@@ -325,3 +329,17 @@ class Reranker:
         if find_aggregation(settings.name).needs_document_score and not self.scorer.scorer.scores_documents:
             raise InputError("this pipeline scores passages, not documents", got=settings.name)
         return make_aggregator(settings.name, **settings.options)
+
+
+def _copied(models: Sequence[str], settings: PipelineSettings, **options: Any) -> Reranker:
+    """Return a copy of a reranker, whose models have these fingerprints.
+
+    Raises:
+        InputError: a model was replaced, or a relative path leads to another model; or as `Reranker`.
+    """
+    copied = Reranker(settings, **options)
+    for model, fingerprint in zip(models_of(copied.scorer), models, strict=True):
+        if model.fingerprint != fingerprint:
+            what = "is not the model of the reranker that was copied"
+            raise InputError(what, path=model.path, got=model.fingerprint, fix="make a new Reranker")
+    return copied

@@ -27,8 +27,10 @@ class DuoT5(MonoT5):
     def prefer(self, query: str, pairs: Sequence[tuple[str, str]]) -> Float32s:
         """Return the probability that the first passage of each pair is more relevant, float32[N].
 
-        A passage longer than half of the room for both is cut there; cut passages are counted.
+        A passage longer than half of the room for both is cut there; cut passages, and a cut query, are counted.
         """
+        limit = f"queries cut at the scorer's {self._packer.max_query_tokens} tokens"
+        self._notes.add(limit, query[:40], int(self.cuts_query(query)))
         texts = dict.fromkeys(text for pair in pairs for text in pair)
         read = {text: self._half(query, text) for text in texts}
         cut = [text for text in texts if read[text] != text]

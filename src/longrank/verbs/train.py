@@ -149,7 +149,8 @@ def train(
     options: dict[str, Any] = {"progress": progress or _silent, "notes": notes, "tensorboard": tensorboard}
     spread = EngineOptions(engine, workers, resources)
     if isinstance(settings, PassageTraining):
-        extras = {"folds": folds, "group_by": group_by, "only": only or None, "score_cache": score_cache}
+        extras: dict[str, Any] = {"folds": folds, "group_by": group_by, "fold_seed": fold_seed}
+        extras |= {"only": only or None, "score_cache": score_cache}
         extras |= spread._asdict()
         _refuse(settings, "examples", {**rankings, **extras, "format": format, "field": field})
         return _on_examples(settings, data, dev, Path(output), **options)

@@ -23,7 +23,7 @@ from longrank.ranking.quantization import calibration_tasks, quantize_model
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.text.segment import make_segmenter
-from longrank.types import Notes
+from longrank.types import Notes, Query
 from tiny_models import save_cross_encoder, save_encoder, task
 
 PASSAGES = ["a river of light", "stone " * 9, "the house on the moon", "bread and salt and water"]
@@ -64,6 +64,13 @@ def test_pairs_are_spread_over_the_queries(index: Index) -> None:
     chosen = pairs(index, 12)
     assert len(set(chosen)) == 12
     assert sorted(Counter(query_id for query_id, _, _ in chosen).values()) == [3, 3, 3, 3]  # ceil(12 / 5) of each
+
+
+def test_other_queries_have_the_share_of_a_query_without_passages(index: Index) -> None:
+    asked, notes = [*queries(2), Query("none", "zzzz")], Notes()
+    chosen = list(calibration_tasks(index, asked, make_segmenter("windows"), pairs=30, seed=0, notes=notes))
+    assert len({(one.query.query_id, one.doc_id, one.passages[0].index) for one in chosen}) == 30
+    assert notes.lines() == []
 
 
 def test_pairs_are_a_function_of_the_seed_and_of_ids(index: Index) -> None:

@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 import re
+import shutil
 from pathlib import Path
 from unicodedata import normalize
 
@@ -27,6 +28,7 @@ from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import Reranker
 from longrank.text.analysis import DECOMPOSED
 from longrank.types import UNMATCHED, Document, Notes
+from tiny_models import save_cross_encoder
 
 FILLER = "moon tide chain wheel light house bread stone river salt"
 LONG = f"{FILLER} 😀 the fox {FILLER} foxes: the Fox's FOX {FILLER}"
@@ -311,6 +313,30 @@ def test_a_reranker_in_another_process_ranks_alike_and_an_open_pipeline_is_refus
     for one in (pipeline, Reranker(pipeline)):
         with pytest.raises(InputError, match="open pipeline cannot be copied or pickled; open it again"):
             pickle.dumps(one)
+
+
+@pytest.mark.neural
+def test_a_copy_of_a_reranker_has_its_settings_and_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "other").mkdir()
+    own = save_cross_encoder(tmp_path / "model", num_hidden_layers=1)
+    save_cross_encoder(tmp_path / "other" / "model", num_hidden_layers=2)
+    (tmp_path / "own.toml").write_text('[scorer]\nname = "cross-encoder"\n[aggregate]\nname = "sump"\n')
+    monkeypatch.chdir(tmp_path)
+    first = Reranker("own.toml", model="model")
+    inside = Reranker("own.toml", assignments=["scorer.model=model"])
+    pickled = [pickle.dumps(one) for one in (first, inside)]
+    (tmp_path / "own.toml").unlink()
+    for copied in (*map(pickle.loads, pickled), copy.deepcopy(first)):
+        assert copied.aggregator_name == "sump"
+        assert copied.scorer.fingerprint == first.scorer.fingerprint
+    monkeypatch.chdir(tmp_path / "other")
+    assert pickle.loads(pickled[0]).scorer.fingerprint == first.scorer.fingerprint
+    with pytest.raises(InputError, match="model: is not the model of the reranker that was copied"):
+        pickle.loads(pickled[1])
+    shutil.rmtree(own)
+    shutil.copytree(tmp_path / "other" / "model", own)
+    with pytest.raises(InputError, match="model: is not the model of the reranker that was copied"):
+        copy.copy(first)
 
 
 def test_a_slice_keeps_the_ranks() -> None:

@@ -84,8 +84,12 @@ def test_duot5_reads_both_passages_in_the_prompt_of_its_makers(tmp_path: Path) -
     from longrank.scoring.duot5 import DuoT5
     from tiny_language_models import save_seq2seq
 
-    folder = save_seq2seq(tmp_path / "t5", max_tokens=100)
-    (found,) = DuoT5(find_model(str(folder))).prefer("river", [("the bank", "a fish")])
+    folder, notes = save_seq2seq(tmp_path / "t5", max_tokens=100), Notes()
+    duo = DuoT5(find_model(str(folder)), notes=notes)
+    (found,) = duo.prefer("river", [("the bank", "a fish")])
+    assert notes.lines() == []
+    duo.prefer("river " * 99, [("the bank", "a fish")])
+    assert any(line.startswith("queries cut at the scorer's ") for line in notes.lines())
     tokenizer, network = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
     prompt = "Query: river Document0: the bank Document1: a fish Relevant:"
     with torch.no_grad():

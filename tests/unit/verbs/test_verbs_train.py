@@ -98,6 +98,8 @@ def test_data_of_another_kind_are_refused(folder: Path, tmp_path: Path) -> None:
     assert not output.exists()
     with pytest.raises(InputError, match="cross-encoder learns from examples, which take no folds"):
         longrank.train(examples(folder), [], output=output, folds=3)
+    with pytest.raises(InputError, match="cross-encoder learns from examples, which take no fold_seed"):
+        longrank.train(examples(folder), [], output=output, fold_seed=3)
     with pytest.raises(InputError, match=r"unknown network .*did you mean 'cross-encoder'"):
         longrank.train({"network": {"name": "cross-encoderr"}}, [], output=output)
     assert not output.exists()
