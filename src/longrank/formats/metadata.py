@@ -16,6 +16,7 @@ import numpy as np
 from longrank.types import Notes
 
 _NOT_JSON = object()
+_MOST_DIGITS = 4000  # of a number: Python writes integers of 4,300 digits at most
 
 
 def metadata_of(values: Mapping[str, Any], names: Iterable[str], notes: Notes, where: str) -> dict[str, Any]:
@@ -29,7 +30,10 @@ def metadata_of(values: Mapping[str, Any], names: Iterable[str], notes: Notes, w
     """
     kept = {}
     for name in names:
-        value = json_value(values[name])
+        try:
+            value = json_value(values[name])
+        except RecursionError:
+            value = _NOT_JSON
         if value is _NOT_JSON:
             notes.add("metadata values that are not JSON values, left out", f"{where}: {name}")
         elif value is not None:
@@ -40,29 +44,45 @@ def metadata_of(values: Mapping[str, Any], names: Iterable[str], notes: Notes, w
 def json_value(value: Any) -> Any:
     """Return a value as JSON has it: dates and times as ISO 8601, numbers of NumPy and decimals as numbers.
 
-    NaN and NaT give None. Values without a JSON form give a mark that `metadata_of` leaves out.
+    NaN, NaT and NA give None. Values without a JSON form give a mark that `metadata_of` leaves out.
     """
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if type(value).__name__ == "NAType":  # of pandas
-        return None
-    if isinstance(value, float):
-        return None if math.isnan(value) else value if math.isfinite(value) else _NOT_JSON
-    if isinstance(value, datetime.date | datetime.time | Decimal | uuid.UUID):
+    if value is None or isinstance(value, str | bool) or type(value).__name__ == "NAType":  # of pandas
+        return value if isinstance(value, str | bool) else None
+    if isinstance(value, int | float | Decimal) and not isinstance(value, np.generic):
+        return _number(value)
+    if isinstance(value, datetime.date | datetime.time | uuid.UUID):
         return _of_library(value)
     if isinstance(value, list | tuple | Mapping):
         return _container(value)
-    if getattr(getattr(value, "dtype", None), "kind", "") == "M" and type(value).__module__ == "numpy":
-        of_days = np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
-        value = value.astype("datetime64[D]" if of_days else "datetime64[us]")  # nanoseconds would become integers
-    item = getattr(value, "tolist", None)  # scalars and arrays of NumPy
+    if isinstance(value, np.generic | np.ndarray):
+        return _of_numpy(value)
+    item = getattr(value, "tolist", None)  # arrays of other libraries
     return json_value(item()) if callable(item) else _NOT_JSON
 
 
-def _of_library(value: datetime.date | datetime.time | Decimal | uuid.UUID) -> Any:
+def _number(value: float | Decimal) -> Any:
     if isinstance(value, Decimal):
-        whole = value.is_finite() and value == value.to_integral_value()
-        return json_value(int(value) if whole else float(value))
+        if not value.is_finite() or value.adjusted() > _MOST_DIGITS:
+            return None if value.is_nan() else _NOT_JSON
+        return _number(int(value) if value == value.to_integral_value() else float(value))
+    if isinstance(value, int):
+        return value if value.bit_length() <= 3 * _MOST_DIGITS else _NOT_JSON
+    return None if math.isnan(value) else value if math.isfinite(value) else _NOT_JSON
+
+
+def _of_numpy(value: Any) -> Any:
+    kind = value.dtype.kind
+    if kind == "f":
+        return json_value(value.astype(np.float64).tolist())  # a long double would stay one
+    if kind != "M":
+        return _NOT_JSON if kind == "m" else json_value(value.tolist())
+    of_days = np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
+    plain = value.astype("datetime64[D]" if of_days else "datetime64[us]").tolist()  # nanoseconds would become integers
+    outside = any(isinstance(one, int) for one in np.ravel(np.array(plain, object)))  # of Python's calendar
+    return _NOT_JSON if outside else json_value(plain)
+
+
+def _of_library(value: datetime.date | datetime.time | uuid.UUID) -> Any:
     if isinstance(value, datetime.date):  # NaT of pandas is a date, too
         return _iso(value) if value == value else None  # noqa: PLR0124
     return str(value)
@@ -79,7 +99,8 @@ def _iso(value: datetime.date) -> str:
 def _container(value: list[Any] | tuple[Any, ...] | Mapping[Any, Any]) -> Any:
     if isinstance(value, Mapping):
         parts = {str(key): json_value(part) for key, part in value.items()}
-        return _NOT_JSON if any(part is _NOT_JSON for part in parts.values()) else parts
+        lost = len(parts) < len(value)  # 1 and "1"
+        return _NOT_JSON if lost or any(part is _NOT_JSON for part in parts.values()) else parts
     items = [json_value(part) for part in value]
     return _NOT_JSON if any(part is _NOT_JSON for part in items) else items
 

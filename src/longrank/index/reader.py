@@ -9,7 +9,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from longrank.index.folder import VECTORS, open_parts, place_of, read_manifest
 from longrank.index.languages import Languages, keeping
 from longrank.index.living import Readers, readers_of
 from longrank.index.living_metadata import metadata_of
+from longrank.index.metadata import OfDocument
 from longrank.index.options import IndexOptions
 from longrank.index.parts import Part, digest_of_parts
 from longrank.storage import MANIFEST
@@ -256,7 +257,7 @@ class Index(Changeable):
     def __iter__(self) -> Iterator[Document]:
         """Yield all documents, in the order of reading."""
         documents = iter(self._documents)
-        return documents if not self._has_headings else map(self._with_headings, count(), documents)
+        return documents if self.stored is None else map(self._with_metadata, count(), documents)
 
     def __contains__(self, doc_id: object) -> bool:
         try:
@@ -273,15 +274,16 @@ class Index(Changeable):
         """
         number = self.number(doc_id)
         document = self._documents.at(number)
-        return self._with_headings(number, document) if self._has_headings else document
+        return document if self.stored is None else self._with_metadata(number, document)
 
-    @property
+    def _with_metadata(self, number: int, document: Document) -> Document:
+        assert self.stored is not None
+        stored = OfDocument(partial(self.stored.of, number))
+        return replace(document, metadata=stored, headings=headings_of(stored) if self._has_headings else ())
+
+    @cached_property
     def _has_headings(self) -> bool:
         return self.stored is not None and HEADINGS in self.stored.fields
-
-    def _with_headings(self, number: int, document: Document) -> Document:
-        assert self.stored is not None
-        return replace(document, headings=headings_of(self.stored.of(number)))
 
     def metadata(self, doc_id: str) -> dict[str, Any]:
         """Return the other fields of a document's record as JSON values, or raise KeyError."""

@@ -56,7 +56,12 @@ class IndexWriter:
             raise InputError("was built with an analyzer that this version lacks", path=folder, got=got)
         ANALYZERS[self._options.analyzer].check()
         self._fresh = (work / f"new-{i:06d}" for i in count())
-        self._merge_all = False
+        self._merge_all = self._ended = False
+
+    def _check_open(self) -> None:
+        if self._ended:
+            what = "the changes were committed, or their block has ended"
+            raise InputError(what, path=self._folder, fix="change the index inside `with index.writer() as writer:`")
 
     def __contains__(self, doc_id: str) -> bool:
         return self._find(doc_id) is not None
@@ -86,10 +91,12 @@ class IndexWriter:
             The number of documents that were replaced.
 
         Raises:
-            InputError: a fault of the documents, no document, a doc_id twice, or in the index without `replace`; or
-                `corpus` has other fields, texts or metadata than the index and than its defaults.
+            InputError: a fault of the documents, no document, a doc_id twice, or in the index without `replace`;
+                `corpus` has other fields, texts or metadata than the index and than its defaults; or the block of
+                `Index.writer` has ended.
             MissingExtra, LongRankError: as `Index.build`.
         """
+        self._check_open()
         known = self._options
         corpus = reading(known, corpus)
         located = locate_documents(documents, self.notes, corpus)
@@ -127,8 +134,10 @@ class IndexWriter:
             The number of deleted documents.
 
         Raises:
-            InputError: an id that the index lacks, or another value of `missing`. Nothing is deleted.
+            InputError: an id that the index lacks, or another value of `missing`; nothing is deleted. Or the block of
+                `Index.writer` has ended.
         """
+        self._check_open()
         if isinstance(doc_ids, str):
             raise InputError("ids of documents are a list", got=doc_ids, fix=f"give [{doc_ids!r}]")
         if missing not in ("error", "ignore"):
@@ -147,7 +156,12 @@ class IndexWriter:
         return len(found)
 
     def merge(self) -> None:
-        """Merge all segments when the changes are committed; the files are then those of a new build."""
+        """Merge all segments when the changes are committed; the files are then those of a new build.
+
+        Raises:
+            InputError: the block of `Index.writer` has ended.
+        """
+        self._check_open()
         self._merge_all = True
 
     def commit(self) -> None:
@@ -162,6 +176,7 @@ class IndexWriter:
         """
         if not len(self):
             raise InputError("no document would remain", path=self._folder, fix="keep a document, or build a new index")
+        self._ended = True
         self._parts = [part for part in self._parts if part.n_living]
         self._merge()
         if self._state() == self._before:
@@ -227,7 +242,10 @@ def writing(folder: Path, notes: Notes) -> Iterator[IndexWriter]:
     try:
         with building(folder) as work:
             writer = IndexWriter(folder, work, notes)
-            yield writer
-            writer.commit()
+            try:
+                yield writer
+                writer.commit()
+            finally:
+                writer._ended = True
     except OSError as error:
         raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error

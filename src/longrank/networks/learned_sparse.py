@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError, LongRankError
 from longrank.networks.checks import check_weights, read_json
 from longrank.networks.feeding import Feeder, OffsetTokenizer
+from longrank.networks.inference import inference
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, own_weights, position_limit
 from longrank.networks.model_files import Model, module_folders
 from longrank.networks.module_settings import check_plain, check_reading
@@ -117,7 +118,8 @@ class SparseModel:
         ids = reader.tokenizer(text, truncation=False, add_special_tokens=network, verbose=False)["input_ids"]
         if len(ids) > limit:
             notes.add(f"queries cut at the model's {limit} tokens", f"query {query.query_id}")
-        row = self._network.encode_query([query.text], convert_to_sparse_tensor=False, show_progress_bar=False)
+        with inference(str(self._network.device)):
+            row = self._network.encode_query([query.text], convert_to_sparse_tensor=False, show_progress_bar=False)
         weights = row[0].float().cpu().numpy()
         if not np.isfinite(weights).all():
             raise LongRankError(f"a sparse weight of query {query.query_id!r} is not finite")
@@ -134,10 +136,9 @@ class SparseModel:
         return SparseRows(lengths, terms.astype(np.int32), rows[places, terms], truncated)
 
     def _forward(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
-        import torch
         from sentence_transformers.util import select_max_active_dims
 
-        with torch.inference_mode():
+        with inference(str(self._network.device)):
             rows = self._network(dict(features), task="document")["sentence_embedding"]
             kept: torch.Tensor = select_max_active_dims(rows, self._network.max_active_dims)
         return kept.float()

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from longrank.networks.inference import inference
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -28,7 +30,7 @@ def side_by_side(work: Callable[[T], R], items: Sequence[T], device: str) -> Ite
     import torch
 
     def alone(item: T) -> R:
-        with torch.inference_mode():
+        with inference(device):
             return work(item)
 
     threads = torch.get_num_threads()

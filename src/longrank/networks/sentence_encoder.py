@@ -75,7 +75,8 @@ def load_sentence_encoder(model: Model, device: str, notes: Notes) -> Any:
 
 def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Scale each row to length 1, in place; zeros stay zeros."""
-    lengths = np.sqrt((rows * rows).sum(axis=1, dtype=np.float32, keepdims=True))
+    with np.errstate(under="ignore"):  # squares of the smallest numbers are 0, also where the caller lets NumPy raise
+        lengths = np.sqrt((rows * rows).sum(axis=1, dtype=np.float32, keepdims=True))
     np.divide(rows, lengths, out=rows, where=lengths != 0)
     return rows
 

@@ -17,6 +17,7 @@ import numpy as np
 from longrank.errors import LongRankError
 from longrank.networks.acceleration import accelerate, computed_by
 from longrank.networks.feeding import Feeder, OffsetTokenizer, check_finite
+from longrank.networks.inference import inference
 from longrank.networks.late_encoder import load_late_encoder
 from longrank.networks.late_settings import read_late_settings
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
@@ -122,7 +123,6 @@ class Colbert:
 
     def _query_vectors(self, queries: Mapping[str, str]) -> dict[str, torch.Tensor]:
         """Return the token vectors [L, H] of each query by its text; `queries` are text -> query_id."""
-        import torch
 
         found = {}
         for (text, query_id), packed in zip(queries.items(), self._queries.texts(list(queries)), strict=True):
@@ -131,7 +131,7 @@ class Colbert:
             filled, attended = self._filler.fill(packed)
             features = self._feeder.features([filled])
             features["attention_mask"][0, attended:] = 0
-            with torch.inference_mode():
+            with inference(str(self.encoder.device)):
                 found[text] = self._vectors(self._plain(**features).last_hidden_state)[0]
             if not found[text].isfinite().all():
                 raise LongRankError(f"a token vector of query {query_id!r} is not finite")

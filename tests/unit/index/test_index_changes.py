@@ -211,3 +211,16 @@ def test_many_commits_leave_no_file_open_until_garbage_collection(tmp_path: Path
         assert len(list(Path("/proc/self/fd").iterdir())) == before
     finally:
         gc.enable()
+
+
+def test_a_writer_changes_nothing_when_its_block_has_ended(tmp_path: Path) -> None:
+    index = Index.build([("a", "dogs"), ("b", "cats")], tmp_path / "index")
+    with index.writer() as writer:
+        writer.delete(["a"])
+    with pytest.raises(ZeroDivisionError), index.writer() as failed:
+        raise ZeroDivisionError
+    for ended in (writer, failed):
+        for change in (lambda: ended.delete(["b"]), lambda: ended.add([("c", "birds")]), ended.merge):  # noqa: B023
+            with pytest.raises(InputError, match="the changes were committed, or their block has ended"):
+                change()
+    assert [document.doc_id for document in Index(tmp_path / "index")] == ["b"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import json
+import pickle
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -122,6 +125,17 @@ def test_values_in_memory_become_json_values() -> None:
     assert "metadata values that are not JSON values, left out: 1 (first: documents:1: odd)" in notes.lines()
 
 
+def test_values_that_would_become_other_values_are_left_out_and_counted() -> None:
+    notes, deep = Notes(), [1]
+    for _ in range(3000):
+        deep = [deep]
+    odd = {"keys": {1: "a", "1": "b"}, "far": np.datetime64("20000-01-01"), "while": np.timedelta64(1, "ns")}
+    odd |= {"digits": 10**5000, "decimal": Decimal("1e9999999"), "deep": deep}
+    index = Index.build([Document("a", "", "dogs", metadata={**odd, "long": np.longdouble(2.5)})], notes=notes)
+    assert index.metadata("a") == {"long": 2.5}
+    assert notes["metadata values that are not JSON values, left out"] == len(odd)
+
+
 def test_an_infinite_number_has_no_json_form_and_is_counted() -> None:
     notes = Notes()
     values = {"far": float("inf"), "near": np.float32("-inf"), "sum": Decimal("Infinity"), "none": float("nan"), "n": 1}
@@ -146,6 +160,24 @@ def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
     assert Index(tmp_path / name).metadata("a")["year"] == 1970
     index.add([Document("new", "", "a new book", metadata={"year": 7})])
     assert Index(tmp_path / name).metadata("new") == {"year": 7}
+
+
+def test_a_document_of_an_index_has_its_metadata_in_other_indexes_too(tmp_path: Path) -> None:
+    index = Index.build(BOOKS, tmp_path / "index")
+    book = index.document("a")
+    assert (
+        book.metadata == index.metadata("a") == {"year": 1970, "lang": "en", "tags": ["x", "y"], "size": {"pages": 7}}
+    )
+    assert book.metadata["year"] == 1970
+    assert type(pickle.loads(pickle.dumps(book)).metadata) is dict
+    again = Index.build(index, tmp_path / "again")
+    assert again.digest == index.digest
+    index.add([replace(book, text="cats")], replace=True)
+    assert index.document("a").metadata == book.metadata
+    assert copy.deepcopy(book).metadata == book.metadata
+    index.merge()
+    assert [dict(one.metadata) for one in index] == [index.metadata(one.doc_id) for one in index]
+    assert again.document("c").metadata == {}
 
 
 def test_a_damaged_file_is_found(tmp_path: Path) -> None:

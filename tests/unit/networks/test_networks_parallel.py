@@ -10,6 +10,7 @@ import pytest
 from longrank.networks.model_files import find_model
 from longrank.networks.parallel import side_by_side
 from longrank.scoring.cross_encoder import CrossEncoder
+from longrank.types import Notes
 from tiny_models import save_cross_encoder
 
 pytestmark = pytest.mark.neural
@@ -73,6 +74,25 @@ def test_an_error_ends_the_work_and_is_passed_on() -> None:
     with pytest.raises(RuntimeError, match="broken"):
         next(results)
     assert torch.get_num_threads() == 3
+
+
+def test_logits_are_float32_whatever_the_calling_program_does_and_rounded_products_are_noted(tmp_path: Path) -> None:
+    import torch
+
+    notes = Notes()
+    scorer = CrossEncoder(find_model(str(save_cross_encoder(tmp_path / "m"))), device="cpu", notes=notes)
+    plain = scorer.logits("the fish", ["the long river", "a bank"])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        np.testing.assert_array_equal(scorer.logits("the fish", ["the long river", "a bank"]), plain)
+    known = notes.lines()
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        scorer.logits("the fish", ["the long river", "a bank"])
+    finally:
+        torch.set_float32_matmul_precision(before)
+    said = "this program lets PyTorch round float32 products (precision 'medium'), so scores differ a little"
+    assert notes.lines() == [*known, said]
 
 
 @pytest.mark.usefixtures("three_threads")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from collections_of_words import located, random_documents
-from longrank.cli.index import index
+from longrank.cli.passage_vectors import PassageVectors
 from longrank.errors import InputError
 from longrank.index import build_index
 from longrank.ranking.pipeline import open_pipeline
@@ -61,8 +61,7 @@ def test_pipelines_have_the_papers_settings(name: str) -> None:
 def test_pipelines_that_no_paper_fixes_read_passages_that_fit_and_vectors_are_stored_for_them() -> None:
     with_a_model = ("minilm", "mixed", "cascade", "decoder")
     assert {load_pipeline(name).passages.preset for name in with_a_model} == {"tokens"}
-    for command in (add_vectors, index):
-        assert signature(command).parameters["passages"].default == "tokens"
+    assert signature(add_vectors).parameters["passages"].default == PassageVectors("minilm").preset == "tokens"
 
 
 @pytest.mark.parametrize(("installed", "index", "texts"), [(True, "mixed", "minilm"), (False, "lexical", "lexical")])
