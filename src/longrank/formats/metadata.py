@@ -16,7 +16,7 @@ import numpy as np
 from longrank.types import Notes
 
 _NOT_JSON = object()
-_MOST_DIGITS = 4000  # of a number: Python writes integers of 4,300 digits at most
+_TOO_LARGE = 10**4300  # Python writes integers of 4,300 digits at most
 
 
 def metadata_of(values: Mapping[str, Any], names: Iterable[str], notes: Notes, where: str) -> dict[str, Any]:
@@ -62,11 +62,11 @@ def json_value(value: Any) -> Any:
 
 def _number(value: float | Decimal) -> Any:
     if isinstance(value, Decimal):
-        if not value.is_finite() or value.adjusted() > _MOST_DIGITS:
+        if not value.is_finite() or value.copy_abs() >= _TOO_LARGE:
             return None if value.is_nan() else _NOT_JSON
         return _number(int(value) if value == value.to_integral_value() else float(value))
     if isinstance(value, int):
-        return value if value.bit_length() <= 3 * _MOST_DIGITS else _NOT_JSON
+        return value if abs(value) < _TOO_LARGE else _NOT_JSON
     return None if math.isnan(value) else value if math.isfinite(value) else _NOT_JSON
 
 
@@ -74,12 +74,16 @@ def _of_numpy(value: Any) -> Any:
     kind = value.dtype.kind
     if kind == "f":
         return json_value(value.astype(np.float64).tolist())  # a long double would stay one
-    if kind != "M":
-        return _NOT_JSON if kind == "m" else json_value(value.tolist())
-    of_days = np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
-    plain = value.astype("datetime64[D]" if of_days else "datetime64[us]").tolist()  # nanoseconds would become integers
-    outside = any(isinstance(one, int) for one in np.ravel(np.array(plain, object)))  # of Python's calendar
-    return _NOT_JSON if outside else json_value(plain)
+    if kind not in "mM":
+        return json_value(value.tolist())
+    known = np.ravel(value)[~np.isnat(np.ravel(value))]
+    years = known.astype("datetime64[Y]").astype(np.int64) + 1970 if kind == "M" else known.astype(np.int64) * 0
+    if ((years < datetime.MINYEAR) | (years > datetime.MAXYEAR)).any():  # or a duration
+        return _NOT_JSON
+    of_days = kind == "M" and np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
+    return json_value(
+        value.astype(f"{kind}8[{'D' if of_days else 'us'}]").tolist()
+    )  # nanoseconds would become integers
 
 
 def _of_library(value: datetime.date | datetime.time | uuid.UUID) -> Any:

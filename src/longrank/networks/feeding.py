@@ -133,7 +133,7 @@ class Feeder:
         self, groups: Sequence[Sequence[Packed]], forward: Callable[[dict[str, torch.Tensor]], torch.Tensor]
     ) -> list[NDArray[np.float32]]:
         """Return the result of `run` for each group, to the byte; the batches of all groups run side by side."""
-        note_precision(self._notes)
+        note_precision(self._device, self._notes)
         jobs = [(n, batch) for n, packed in enumerate(groups) for batch in self._batches(packed)]
         # Largest first: smaller batches fit into the memory that these free.
         jobs.sort(key=lambda job: sum(len(groups[job[0]][n].ids) for n in job[1]), reverse=True)

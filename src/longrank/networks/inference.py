@@ -21,11 +21,24 @@ def inference(device: str) -> Iterator[None]:
         yield
 
 
-def note_precision(notes: Notes) -> None:
-    """Say if the program has set float32 products to less than full precision, for all of PyTorch."""
+def note_precision(device: str, notes: Notes) -> None:
+    """Say if the program lets PyTorch round float32 products on a device."""
+    if precision := _rounded_to(device.partition(":")[0]):
+        notes.say(
+            f"this program lets PyTorch round float32 products (precision '{precision}'): scores may differ a little"
+        )
+
+
+def _rounded_to(kind: str) -> str:
+    """Return the precision to which float32 products may be rounded on a kind of device; empty: they are not."""
     import torch
 
-    if (precision := torch.get_float32_matmul_precision()) != "highest":
-        notes.say(
-            f"this program lets PyTorch round float32 products (precision '{precision}'), so scores differ a little"
-        )
+    backend = {"cpu": torch.backends.mkldnn, "cuda": torch.backends.cuda}.get(kind)
+    if backend is None:
+        return ""
+    precision = getattr(getattr(backend, "matmul", None), "fp32_precision", None)
+    if precision is None:  # PyTorch before 2.9
+        precision = torch.get_float32_matmul_precision()
+    elif precision == "none":  # nothing is set for this backend
+        precision = torch.backends.fp32_precision
+    return "" if precision in ("highest", "ieee", "none") else precision

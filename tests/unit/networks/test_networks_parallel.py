@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from longrank.networks.inference import note_precision
 from longrank.networks.model_files import find_model
 from longrank.networks.parallel import side_by_side
 from longrank.scoring.cross_encoder import CrossEncoder
@@ -91,8 +92,27 @@ def test_logits_are_float32_whatever_the_calling_program_does_and_rounded_produc
         scorer.logits("the fish", ["the long river", "a bank"])
     finally:
         torch.set_float32_matmul_precision(before)
-    said = "this program lets PyTorch round float32 products (precision 'medium'), so scores differ a little"
-    assert notes.lines() == [*known, said]
+    (said,) = notes.lines()[len(known) :]
+    assert said.startswith("this program lets PyTorch round float32 products (precision '")
+
+
+def test_precision_may_be_set_for_each_backend() -> None:
+    import torch
+
+    matmul = getattr(torch.backends.mkldnn, "matmul", None)
+    if not hasattr(matmul, "fp32_precision"):
+        pytest.skip("needs PyTorch 2.9")
+    before, notes = matmul.fp32_precision, Notes()
+    note_precision("cpu", notes)
+    assert notes.lines() == []
+    matmul.fp32_precision = "bf16"  # get_float32_matmul_precision raises an error now
+    try:
+        note_precision("cuda:0", notes)
+        assert notes.lines() == []
+        note_precision("cpu", notes)
+    finally:
+        matmul.fp32_precision = before
+    assert "(precision 'bf16')" in notes.lines()[0]
 
 
 @pytest.mark.usefixtures("three_threads")
