@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from operator import itemgetter
@@ -41,41 +41,6 @@ def check_field(name: str, fields: Sequence[str]) -> None:
     """
     if name not in fields:
         raise InputError("no document has this field", got=name, fix=suggestion(name, fields))
-
-
-class OfDocument(Mapping[str, Any]):
-    """The metadata of a document of an index, read at their first use: most documents are read for their texts.
-
-    Args:
-        read: reads them.
-    """
-
-    __slots__ = ("_read", "_values")
-
-    def __init__(self, read: Callable[[], dict[str, Any]]) -> None:
-        self._read = read
-        self._values: dict[str, Any] | None = None
-
-    @property
-    def _known(self) -> dict[str, Any]:
-        if self._values is None:
-            self._values = self._read()
-        return self._values
-
-    def __getitem__(self, name: str) -> Any:
-        return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def __repr__(self) -> str:
-        return repr(self._known)
-
-    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
-        return dict, (self._known,)  # a copy, also in another process, needs no index
 
 
 class Metadata(Remembered):

@@ -9,7 +9,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,6 @@ from longrank.index.folder import VECTORS, open_parts, place_of, read_manifest
 from longrank.index.languages import Languages, keeping
 from longrank.index.living import Readers, readers_of
 from longrank.index.living_metadata import metadata_of
-from longrank.index.metadata import OfDocument
 from longrank.index.options import IndexOptions
 from longrank.index.parts import Part, digest_of_parts
 from longrank.storage import MANIFEST
@@ -257,7 +256,7 @@ class Index(Changeable):
     def __iter__(self) -> Iterator[Document]:
         """Yield all documents, in the order of reading."""
         documents = iter(self._documents)
-        return documents if self.stored is None else map(self._with_metadata, count(), documents)
+        return map(self._with_metadata, count(), documents)
 
     def __contains__(self, doc_id: object) -> bool:
         try:
@@ -266,20 +265,27 @@ class Index(Changeable):
             return False
         return True
 
-    def document(self, doc_id: str) -> Document:
+    def document(self, doc_id: str, *, metadata: bool = True) -> Document:
         """Return a document.
+
+        Args:
+            doc_id: its id.
+            metadata: False: leave its metadata out, which take about as long to read as a text.
 
         Raises:
             KeyError: no such document.
         """
         number = self.number(doc_id)
         document = self._documents.at(number)
-        return document if self.stored is None else self._with_metadata(number, document)
+        if metadata or self._has_headings:
+            document = self._with_metadata(number, document)
+        return document if metadata else replace(document, metadata={})
 
     def _with_metadata(self, number: int, document: Document) -> Document:
-        assert self.stored is not None
-        stored = OfDocument(partial(self.stored.of, number))
-        return replace(document, metadata=stored, headings=headings_of(stored) if self._has_headings else ())
+        if self.stored is None:
+            return document
+        stored = self.stored.of(number)
+        return replace(document, metadata=stored, headings=headings_of(stored))
 
     @cached_property
     def _has_headings(self) -> bool:

@@ -124,7 +124,7 @@ def made_with(settings: BaseModel, kind: Callable[..., Lazy], made: Lazy | None)
     for name, kept in (("index", absolute), ("model", absolute_model), ("pipeline", absolute_pipeline)):
         given = getattr(settings, name)
         if given != (same := kept(given)):
-            setattr(settings, name, same)
+            settings.__dict__[name] = same  # also of a frozen model
     now = {name: getattr(settings, name) for name in _LOADED}
     now["assignments"] = tuple(now["assignments"])
     if made is not None and all(getattr(made, name) == value for name, value in now.items()):

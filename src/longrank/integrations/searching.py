@@ -114,7 +114,7 @@ class LazySearcher:
             log_notes(self._notes.since(before))
             log_notes(own)
         return [
-            (result, pipeline.index.document(result.doc_id).text, metadata_of(result, pipeline, counts))
+            (result, pipeline.index.document(result.doc_id, metadata=False).text, metadata_of(result, pipeline, counts))
             for result in with_metadata(results, pipeline.index)
         ]
 

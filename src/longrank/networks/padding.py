@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from longrank.errors import InputError
+from longrank.networks.inference import inference
 from longrank.networks.model_files import Model
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def check_network(model: Model, network: Any, tokenizer: Any) -> None:
             model, network.classifier, tokenizer, lambda features: network.classifier(**features).logits, *_PAIR
         )
         return
-    import torch
 
     encoder = network.encoder
     if getattr(encoder.config, "is_encoder_decoder", False):
@@ -50,7 +50,7 @@ def check_network(model: Model, network: Any, tokenizer: Any) -> None:
 
     check_padding(model, encoder, tokenizer, first, *_PAIR)
     features = [tokenizer(*texts, return_tensors="pt").to(encoder.device) for texts in (_PAIR, ("b a", "b a b"))]
-    with torch.inference_mode():
+    with inference(str(encoder.device)):
         short, long = (first(dict(inputs)) for inputs in features)
     if (short - long).abs().max() <= _EQUAL * short.abs().max():
         raise InputError(
@@ -86,7 +86,7 @@ def check_padding(
     alone = {name: row.to(network.device) for name, row in tokenizer(*texts, return_tensors="pt").items()}
     fill = {"input_ids": int(tokenizer.pad_token_id or 0)}
     padded = {name: torch.nn.functional.pad(row, (0, _PADDING), value=fill.get(name, 0)) for name, row in alone.items()}
-    with torch.inference_mode():
+    with inference(str(network.device)):
         expected, output = forward(alone), forward(padded)
     noise = _NOISE_BF16 if network.dtype == torch.bfloat16 else _NOISE
     if (expected - output).abs().max() > noise * expected.abs().max().clamp(min=1e-3):

@@ -32,7 +32,7 @@ def candidates_of(
 ) -> list[Candidate]:
     """Return the first `depth` documents of a ranking with their texts, without the documents that the index lacks."""
     top = [row for row in ranking[:depth] if row.doc_id not in absent]
-    return [Candidate(query, index.document(row.doc_id), row.score) for row in top]
+    return [Candidate(query, index.document(row.doc_id, metadata=False), row.score) for row in top]
 
 
 def evidence_of(index: Index, scorer: DocumentScorer, block: Block) -> list[list[Evidence]]:

@@ -56,7 +56,7 @@ def _result(  # noqa: PLR0917
     terms: frozenset[str],
     n: int,
 ) -> Result:
-    document = pipeline.index.document(row.doc_id)
+    document = pipeline.index.document(row.doc_id, metadata=False)
     if evidence is None:
         return Result(rank, row.doc_id, document.title, row.score, first_stage, None, 0, 0, 0, ())
     return Result(

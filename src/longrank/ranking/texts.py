@@ -111,8 +111,8 @@ class Reranker:
         """Return the settings: a copy, also in another process, loads the models itself and has notes of its own."""
         if isinstance(self._made_from, Pipeline):
             return Reranker, (self._made_from,)
-        models = [model.fingerprint for model in models_of(self.scorer)]
-        return partial(_copied, models, model=self._model, index=self._statistics), (self._made_from,)
+        options = {"model": self._model, "index": self._statistics}
+        return partial(_copied, _fingerprints(self.scorer), **options), (self._made_from,)
 
     def __repr__(self) -> str:
         return f"Reranker(unit={self.unit!r}, aggregator={self.aggregator_name!r})"
@@ -331,15 +331,20 @@ class Reranker:
         return make_aggregator(settings.name, **settings.options)
 
 
-def _copied(models: Sequence[str], settings: PipelineSettings, **options: Any) -> Reranker:
+def _fingerprints(scorer: PassageDocumentScorer) -> list[str]:
+    """Return the fingerprints of the models that score and select passages."""
+    selecting = getattr(scorer.selector, "scorers", ())
+    return [model.fingerprint for part in (scorer, *selecting) for model in models_of(part)]
+
+
+def _copied(fingerprints: Sequence[str], settings: PipelineSettings, **options: Any) -> Reranker:
     """Return a copy of a reranker, whose models have these fingerprints.
 
     Raises:
         InputError: a model was replaced, or a relative path leads to another model; or as `Reranker`.
     """
     copied = Reranker(settings, **options)
-    for model, fingerprint in zip(models_of(copied.scorer), models, strict=True):
-        if model.fingerprint != fingerprint:
-            what = "is not the model of the reranker that was copied"
-            raise InputError(what, path=model.path, got=model.fingerprint, fix="make a new Reranker")
+    if (now := _fingerprints(copied.scorer)) != fingerprints:
+        what = "the models are not those of the reranker that was copied"
+        raise InputError(what, got=", ".join(now), fix="make a new Reranker")
     return copied

@@ -295,7 +295,7 @@ def reply_json(
         "results": [
             {
                 **_linked(service, index, result),
-                "n_characters": len(index.document(result.doc_id).text),
+                "n_characters": len(index.document(result.doc_id, metadata=False).text),
                 "strip": strip(answer.evidence[result.doc_id]) if result.doc_id in answer.evidence else [],
             }
             for result in answer.results

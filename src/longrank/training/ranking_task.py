@@ -79,7 +79,7 @@ class RankingTask:
         self._choice = make_passage_choice(settings.samples.passages, keep=settings.samples.keep)
         self._measure = parse_measure(settings.validation.measure)
         self._texts: Callable[[str], tuple[str, ...]] = lru_cache(_KEPT_DOCUMENTS)(
-            lambda doc_id: self._read(data.index.document(doc_id), segmenter)
+            lambda doc_id: self._read(data.index.document(doc_id, metadata=False), segmenter)
         )
 
     def _read(self, document: Document, segmenter: Segmenter) -> tuple[str, ...]:

@@ -52,8 +52,7 @@ class Document:
         text: its text, possibly empty.
         passages: the source's own (start, end) spans in `text`; empty if it has none; `UNMATCHED` alone if they do
             not match the text.
-        metadata: the record's other fields, as JSON values, for an index to store; a document of an index reads its
-            own at the first use.
+        metadata: the record's other fields, as JSON values.
         headings: (start, end, level) of the headings in `text`, in order; levels count from 1.
     """
 

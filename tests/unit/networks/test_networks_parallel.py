@@ -81,7 +81,9 @@ def test_logits_are_float32_whatever_the_calling_program_does_and_rounded_produc
     import torch
 
     notes = Notes()
-    scorer = CrossEncoder(find_model(str(save_cross_encoder(tmp_path / "m"))), device="cpu", notes=notes)
+    model = find_model(str(save_cross_encoder(tmp_path / "m")))
+    with torch.autocast("cpu", dtype=torch.float16):
+        scorer = CrossEncoder(model, device="cpu", notes=notes)
     plain = scorer.logits("the fish", ["the long river", "a bank"])
     with torch.autocast("cpu", dtype=torch.bfloat16):
         np.testing.assert_array_equal(scorer.logits("the fish", ["the long river", "a bank"]), plain)

@@ -28,7 +28,7 @@ from longrank.ranking.settings import Aggregate
 from longrank.ranking.texts import Reranker
 from longrank.text.analysis import DECOMPOSED
 from longrank.types import UNMATCHED, Document, Notes
-from tiny_models import save_cross_encoder
+from tiny_models import save_cross_encoder, save_encoder
 
 FILLER = "moon tide chain wheel light house bread stone river salt"
 LONG = f"{FILLER} 😀 the fox {FILLER} foxes: the Fox's FOX {FILLER}"
@@ -320,22 +320,28 @@ def test_a_copy_of_a_reranker_has_its_settings_and_its_model(tmp_path: Path, mon
     (tmp_path / "other").mkdir()
     own = save_cross_encoder(tmp_path / "model", num_hidden_layers=1)
     save_cross_encoder(tmp_path / "other" / "model", num_hidden_layers=2)
+    for family, folder in (("bert", tmp_path), ("roberta", tmp_path / "other")):
+        save_encoder(folder / "encoder", family)
     (tmp_path / "own.toml").write_text('[scorer]\nname = "cross-encoder"\n[aggregate]\nname = "sump"\n')
     monkeypatch.chdir(tmp_path)
     first = Reranker("own.toml", model="model")
     inside = Reranker("own.toml", assignments=["scorer.model=model"])
-    pickled = [pickle.dumps(one) for one in (first, inside)]
+    selecting = {"select.name": "vectors", "select.n": 1, "select.model": "encoder"}
+    selects = Reranker("lexical", assignments=selecting)
+    pickled = [pickle.dumps(one) for one in (first, inside, selects)]
     (tmp_path / "own.toml").unlink()
-    for copied in (*map(pickle.loads, pickled), copy.deepcopy(first)):
+    assert pickle.loads(pickled[2]).scorer.fingerprint == selects.scorer.fingerprint
+    for copied in (*map(pickle.loads, pickled[:2]), copy.deepcopy(first)):
         assert copied.aggregator_name == "sump"
         assert copied.scorer.fingerprint == first.scorer.fingerprint
     monkeypatch.chdir(tmp_path / "other")
     assert pickle.loads(pickled[0]).scorer.fingerprint == first.scorer.fingerprint
-    with pytest.raises(InputError, match="model: is not the model of the reranker that was copied"):
-        pickle.loads(pickled[1])
+    for other in pickled[1:]:
+        with pytest.raises(InputError, match="the models are not those of the reranker that was copied"):
+            pickle.loads(other)
     shutil.rmtree(own)
     shutil.copytree(tmp_path / "other" / "model", own)
-    with pytest.raises(InputError, match="model: is not the model of the reranker that was copied"):
+    with pytest.raises(InputError, match="the models are not those of the reranker that was copied"):
         copy.copy(first)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from longrank.networks.backends import Inputs, Run
 from longrank.networks.backends.forward import Exported, input_names
+from longrank.networks.inference import inference
 from longrank.networks.loading import position_limit
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _agrees(encoder: Any, exported: Exported, inputs: Inputs) -> bool:
     import torch
 
     features = {name: torch.from_numpy(value) for name, value in inputs.items()}
-    with torch.inference_mode():
+    with inference("cpu"):
         expected = encoder(**features)
         try:
             computed = exported(**features)
