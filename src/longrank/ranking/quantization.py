@@ -113,9 +113,10 @@ def _quantize_model(
 def calibration_tasks(
     index: Index, queries: Sequence[Query], segmenter: Segmenter, *, pairs: int, seed: int, notes: Notes
 ) -> Iterator[ScoringTask]:
-    """Yield at most `pairs` tasks of one passage each, spread evenly over the queries that have enough passages.
+    """Yield at most `pairs` tasks of one passage each, spread evenly over the queries.
 
-    Queries are drawn in random order, and passages at random from the first 10 documents that BM25 finds.
+    Queries are drawn in random order, and passages at random from the first 10 documents that BM25 finds. The share of
+    queries without enough passages goes to the first queries that have more.
     """
     retriever = make_retriever(index, notes=Notes())
     each, left = math.ceil(pairs / max(1, len(queries))), pairs

@@ -111,7 +111,7 @@ class Reranker:
         """Return the settings: a copy, also in another process, loads the models itself and has notes of its own."""
         if isinstance(self._made_from, Pipeline):
             return Reranker, (self._made_from,)
-        options = {"model": self._model, "index": self._statistics}
+        options: dict[str, Any] = {"model": self._model, "index": self._statistics}
         return partial(_copied, _fingerprints(self.scorer), **options), (self._made_from,)
 
     def __repr__(self) -> str:

@@ -7,12 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from late_models import LAYOUTS, save_colbert
 from longrank.networks.inference import note_precision
+from longrank.networks.learned_sparse import SparseModel
 from longrank.networks.model_files import find_model
 from longrank.networks.parallel import side_by_side
+from longrank.networks.sentence_encoder import unit_rows
+from longrank.scoring import make_scorer
 from longrank.scoring.cross_encoder import CrossEncoder
-from longrank.types import Notes
-from tiny_models import save_cross_encoder
+from longrank.types import Notes, Query
+from sparse_models import save_splade
+from tiny_models import save_cross_encoder, task
 
 pytestmark = pytest.mark.neural
 
@@ -96,6 +101,29 @@ def test_logits_are_float32_whatever_the_calling_program_does_and_rounded_produc
         torch.set_float32_matmul_precision(before)
     (said,) = notes.lines()[len(known) :]
     assert said.startswith("this program lets PyTorch round float32 products (precision '")
+
+
+def test_queries_and_passages_of_late_and_sparse_models_are_encoded_in_float32(tmp_path: Path) -> None:
+    import torch
+
+    late = make_scorer("colbert", index=None, model=str(save_colbert(tmp_path / "late", LAYOUTS[0])), notes=Notes())
+    sparse = SparseModel(find_model(str(save_splade(tmp_path / "sparse"))), Notes())
+
+    def values() -> list[np.ndarray]:
+        (scored,) = late.score([task("river bank", ["a river", "the moon"])])
+        rows, query = sparse.encode(["a long river", "moon"]), sparse.query_weights(Query("q", "the river"), Notes())
+        return [scored.scores, rows.weights, query[1]]
+
+    plain = values()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = values()
+    for one, other in zip(inside, plain, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_rows_are_scaled_where_the_calling_program_lets_numpy_raise() -> None:
+    with np.errstate(all="raise"):
+        assert unit_rows(np.array([[1e-30, 2.0]], np.float32)).tolist() == [[np.float32(5e-31), 1.0]]
 
 
 def test_precision_may_be_set_for_each_backend() -> None:

@@ -98,7 +98,7 @@ def _export(encoder: Any, model: Model, backend: str, work: Path) -> None:
 
     example = {name: torch.from_numpy(value) for name, value in random_batch(encoder, *_EXAMPLE).items()}
     try:
-        with torch.inference_mode(False), torch.no_grad(), _quiet():
+        with torch.inference_mode(False), torch.no_grad(), torch.autocast("cpu", enabled=False), _quiet():
             import_module(BACKENDS[backend].module).export(_hidden_states(encoder), example, work)
     except Exception as error:  # exporters raise errors of many types
         raise InputError(
