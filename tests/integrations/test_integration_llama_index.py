@@ -41,7 +41,9 @@ def test_nodes_are_ranked_with_scores_and_evidence(
 
 
 def test_models_are_not_shown_the_evidence(postprocessor: LongRankPostprocessor, nodes: list[NodeWithScore]) -> None:
-    best = postprocessor.postprocess_nodes(nodes, query_bundle=QueryBundle(QUERY))[0].node
+    once = postprocessor.postprocess_nodes(nodes, query_bundle=QueryBundle(QUERY))
+    best = postprocessor.postprocess_nodes(once, query_bundle=QueryBundle(QUERY))[0].node
+    assert best.excluded_llm_metadata_keys.count("longrank") == 1
     for mode in (MetadataMode.LLM, MetadataMode.EMBED):
         assert best.get_content(mode) == f"source: long\n\n{LONG}".strip()
 

@@ -81,6 +81,18 @@ def test_a_file_that_is_written_again_keeps_its_rights(tmp_path: Path) -> None:
     )
 
 
+def test_rights_that_a_new_file_would_not_have_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "shared.run").touch()
+    (tmp_path / "shared.run").chmod(0o666)
+    mask = os.umask(0o022)
+    try:
+        with atomic_write(tmp_path / "shared.run") as stream:
+            stream.write(b"1")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "shared.run").stat().st_mode) == 0o666
+
+
 def test_a_write_protected_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, access = tmp_path / "run.txt", os.access
     path.write_text("kept")

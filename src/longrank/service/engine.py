@@ -48,7 +48,7 @@ class Engine:
         store: a store to search instead of an index; None: there is none.
 
     Attributes:
-        is_behind: true if the newest state of the index could not be opened, so that searches use an older state.
+        is_behind: true if the newest state of the index could not be opened, so that searches use the state before.
 
     Raises:
         InputError: a pipeline is unknown, wrong, or named twice; or a model's folder has no model.

@@ -52,7 +52,7 @@ class Selection:
     lang: str | None = None
 
 
-OLD_STATE = "the index has changed, but its newest state cannot be opened: this search used an older state"
+OLD_STATE = "the newest state of the index cannot be opened: this search used the state that was opened before"
 
 Facets: TypeAlias = dict[str, list[dict[str, Any]]]
 

@@ -67,6 +67,19 @@ def test_tables_of_pyarrow_are_tables(kind: str) -> None:
     assert [(row.doc_id, row.score) for row in run["q"]] == [("d", 1.5)]
 
 
+def test_lists_in_a_column_of_polars_are_lists() -> None:
+    class Column(list[Any]):
+        def to_list(self) -> list[Any]:
+            return [list(one) if isinstance(one, set) else one for one in self]
+
+    class Frame(dict[str, Column]):
+        columns, shape = ("docno", "text", "tags"), (1, 3)
+
+    table = Frame(docno=Column(["d"]), text=Column(["dogs"]), tags=Column([{"a"}]))  # a Series in polars, no JSON value
+    (document,) = read_documents(table, CorpusOptions(metadata=("tags",)))
+    assert document.metadata == {"tags": ["a"]}
+
+
 def test_a_series_is_ids_and_texts() -> None:
     pandas = pytest.importorskip("pandas")
     assert read_queries(pandas.Series({"x": "dogs", "y": "cats"})) == read_queries({"x": "dogs", "y": "cats"})
