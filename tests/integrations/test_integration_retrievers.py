@@ -400,8 +400,9 @@ def test_relative_models_and_pipelines_stay_the_same_when_the_working_folder_cha
         )
     monkeypatch.chdir(tmp_path / "here")
     reranker, settings = LazyReranker("own.toml", model="model"), RerankerSettings(pipeline="own.toml", model="model")
+    inside = LazyReranker("own.toml", assignments=["scorer.model=model"])
     monkeypatch.chdir(tmp_path / "elsewhere")
-    rerankers = [reranker, settings._reranker, pickle.loads(pickle.dumps(settings))._reranker]
+    rerankers = [inside, reranker, settings._reranker, pickle.loads(pickle.dumps(settings))._reranker]
     assert {one.pipeline for one in rerankers} == {str(tmp_path / "here" / "own.toml")}
     assert {one.load().scorer.scorer.model.path for one in rerankers} == {tmp_path / "here" / "model"}
     settings.model = "model"

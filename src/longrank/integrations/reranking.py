@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from longrank.config import Assignments, listed
+from longrank.config import Assignments, listed, refuse_twice
 from longrank.errors import InputError
 from longrank.integrations.following import Following, absolute, absolute_pipeline
 from longrank.networks.model_files import absolute_model
 from longrank.ranking.found import Partial, RankedText, ShownPassage, passage_json
-from longrank.ranking.settings import load_pipeline
+from longrank.ranking.settings import load_pipeline, with_absolute_models
 from longrank.ranking.texts import Reranker
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.types import Document, Notes
@@ -62,7 +62,8 @@ class LazyReranker:
         self.pipeline, self.assignments = absolute_pipeline(pipeline), tuple(listed(assignments))
         self.model, self.index = absolute_model(model), absolute(index)
         self.name = self.pipeline or ("maxp" if model else "minilm")
-        load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
+        refuse_twice({"scorer.model": model}, self.assignments)
+        self._settings = with_absolute_models(load_pipeline(self.name, self.assignments))
         self._lock, self._notes = Lock(), Notes()
         self._following = Following(self.index, self._opened)
 
@@ -76,9 +77,7 @@ class LazyReranker:
 
     def _opened(self) -> Reranker:
         before = self._notes.copy()
-        reranker = Reranker(
-            self.name, model=self.model, index=self.index, assignments=self.assignments, notes=self._notes
-        )
+        reranker = Reranker(self._settings, model=self.model, index=self.index, notes=self._notes)
         log_notes(self._notes.since(before))
         return reranker
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from longrank.config import Assignments, listed
+from longrank.config import Assignments, listed, refuse_twice
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.filters import Filter
@@ -21,7 +21,7 @@ from longrank.networks.model_files import absolute_model
 from longrank.ranking.fields import with_metadata
 from longrank.ranking.found import Partial, Result
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
-from longrank.ranking.settings import default_pipeline, load_pipeline
+from longrank.ranking.settings import default_pipeline, load_pipeline, with_absolute_models
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
 from longrank.registries import check_at_least
@@ -62,7 +62,8 @@ class LazySearcher:
         self.pipeline, self.assignments = absolute_pipeline(pipeline), tuple(listed(assignments))
         self.model, self.index = absolute_model(model), absolute(index)
         self.name = self.pipeline or default_pipeline()
-        load_pipeline(self.name, assignments)  # mistakes raise before anything is loaded
+        refuse_twice({"scorer.model": model}, self.assignments)
+        self._settings = with_absolute_models(load_pipeline(self.name, self.assignments))
         self._lock, self._notes = Lock(), Notes()
         self._following = Following(self.index, self._opened)
 
@@ -76,9 +77,7 @@ class LazySearcher:
 
     def _opened(self) -> Pipeline:
         before = self._notes.copy()
-        pipeline = open_pipeline(
-            self.index, self.name, model=self.model, assignments=self.assignments, notes=self._notes
-        )
+        pipeline = open_pipeline(self.index, self._settings, model=self.model, notes=self._notes)
         log_notes(self._notes.since(before))
         return pipeline
 

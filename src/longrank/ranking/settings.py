@@ -33,6 +33,7 @@ from longrank.aggregation import find_aggregation
 from longrank.aggregation.mixing import METHODS, Mix, check_weight, make_mix
 from longrank.config import Assignments, load_settings, override, shipped, validated
 from longrank.errors import InputError
+from longrank.networks.model_files import absolute_model
 from longrank.registries import checked_options, lookup
 from longrank.scoring import PASSAGE_SCORERS, scorer_class
 
@@ -259,6 +260,13 @@ def load_pipeline(pipeline: str | Path | PipelineSettings, assignments: Assignme
     if settings.scorer is None:
         _check_unread(load_settings(PipelineSettings, "pipeline", _SHIPPED, pipeline, ()), pipeline)
     return settings
+
+
+def with_absolute_models(settings: PipelineSettings) -> PipelineSettings:
+    """Return settings that lead to the same models if the working folder changes: folders are absolute paths."""
+    parts = {name: part for name in ("scorer", "select", "stop") if (part := getattr(settings, name)) is not None}
+    named = {name: part.model_copy(update={"model": absolute_model(part.model)}) for name, part in parts.items()}
+    return settings.model_copy(update=named)
 
 
 def unread(settings: PipelineSettings) -> list[str]:

@@ -42,7 +42,7 @@ from longrank.ranking.prepared_texts import (
 )
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.results import Results
-from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline
+from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline, with_absolute_models
 from longrank.ranking.timed import Deadline, highlights_by, note_unread
 from longrank.ranking.timed_texts import in_list, read_texts_by
 from longrank.registries import check_at_least
@@ -95,7 +95,7 @@ class Reranker:
             self._made_from: PipelineSettings | Pipeline = pipeline
         else:
             refuse_twice({"scorer.model": model}, assignments)
-            settings, scorer = load_pipeline(pipeline, assignments), None
+            settings, scorer = with_absolute_models(load_pipeline(pipeline, assignments)), None
             self._made_from, self._model = settings, absolute_model(model)
             self.aggregator = open_aggregator(settings)
             if settings.scorer is not None:

@@ -36,7 +36,7 @@ def temporary_file(path: Path) -> Iterator[tuple[int, Path]]:
     """
     remove_dead(path)
     rights = rights_of(path)
-    descriptor, temporary = _locked(path, partial(_made_file, 0o666 if rights is None else rights))
+    descriptor, temporary = _locked(path, partial(_made_file, 0o666 if rights is None else rights | 0o600))
     held = os.dup(descriptor)  # keeps the lock until the file has its name
     try:
         yield descriptor, temporary
@@ -90,13 +90,17 @@ def _locked(path: Path, make: Callable[..., tuple[int, str]]) -> tuple[int, Path
     import fcntl
 
     while True:
-        with suppress(FileNotFoundError):  # a folder, removed before it was opened
+        try:
             descriptor, name = make(dir=str(path.parent), prefix=_prefix(path), suffix=_SUFFIX)
-            with suppress(OSError):  # some network folders have no locks; nothing is taken for dead there
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if is_still(Path(name), descriptor):
-                return descriptor, Path(name)
-            os.close(descriptor)
+        except FileNotFoundError:  # a folder, removed before it was opened
+            if not path.parent.is_dir():
+                raise
+            continue
+        with suppress(OSError):  # some network folders have no locks; nothing is taken for dead there
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if is_still(Path(name), descriptor):
+            return descriptor, Path(name)
+        os.close(descriptor)
 
 
 def _prefix(path: Path) -> str:

@@ -318,7 +318,7 @@ def test_a_reranker_in_another_process_ranks_alike_and_an_open_pipeline_is_refus
 @pytest.mark.neural
 def test_a_copy_of_a_reranker_has_its_settings_and_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "other").mkdir()
-    own = save_cross_encoder(tmp_path / "model", num_hidden_layers=1)
+    save_cross_encoder(tmp_path / "model", num_hidden_layers=1)
     save_cross_encoder(tmp_path / "other" / "model", num_hidden_layers=2)
     for family, folder in (("bert", tmp_path), ("roberta", tmp_path / "other")):
         save_encoder(folder / "encoder", family)
@@ -335,14 +335,14 @@ def test_a_copy_of_a_reranker_has_its_settings_and_its_model(tmp_path: Path, mon
         assert copied.aggregator_name == "sump"
         assert copied.scorer.fingerprint == first.scorer.fingerprint
     monkeypatch.chdir(tmp_path / "other")
-    assert pickle.loads(pickled[0]).scorer.fingerprint == first.scorer.fingerprint
-    for other in pickled[1:]:
+    copied = [pickle.loads(one).scorer.fingerprint for one in pickled]
+    assert copied == [one.scorer.fingerprint for one in (first, inside, selects)]
+    for name in ("model", "encoder"):
+        shutil.rmtree(tmp_path / name)
+        shutil.copytree(tmp_path / "other" / name, tmp_path / name)
+    for one in (first, inside, selects):
         with pytest.raises(InputError, match="the models are not those of the reranker that was copied"):
-            pickle.loads(other)
-    shutil.rmtree(own)
-    shutil.copytree(tmp_path / "other" / "model", own)
-    with pytest.raises(InputError, match="the models are not those of the reranker that was copied"):
-        copy.copy(first)
+            copy.copy(one)
 
 
 def test_a_slice_keeps_the_ranks() -> None:
