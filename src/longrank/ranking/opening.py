@@ -122,6 +122,12 @@ def models_of(scorer: Any) -> Iterator[Model]:
         yield from models_of(part)
 
 
+def fingerprints_of(scorer: Any) -> list[str]:
+    """Return the fingerprints of the models that score and select passages; None: there are none."""
+    selecting = getattr(getattr(scorer, "selector", None), "scorers", ())
+    return [model.fingerprint for part in (scorer, *selecting) for model in models_of(part)]
+
+
 def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> None:
     """Note where a pipeline reads documents otherwise than the training of its network, which may cost quality."""
     if getattr(scorer, "model", None) is None:

@@ -29,7 +29,7 @@ from longrank.protocols import Aggregator
 from longrank.ranking.explain import best_passages
 from longrank.ranking.found import Partial, RankedText, highlighted
 from longrank.ranking.highlights import Sentences, sentences_of
-from longrank.ranking.opening import models_of, open_aggregator, open_document_scorer
+from longrank.ranking.opening import fingerprints_of, open_aggregator, open_document_scorer
 from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline
 from longrank.ranking.prepared_texts import (
@@ -112,7 +112,7 @@ class Reranker:
         if isinstance(self._made_from, Pipeline):
             return Reranker, (self._made_from,)
         options: dict[str, Any] = {"model": self._model, "index": self._statistics}
-        return partial(_copied, _fingerprints(self.scorer), **options), (self._made_from,)
+        return partial(_copied, fingerprints_of(self.scorer), **options), (self._made_from,)
 
     def __repr__(self) -> str:
         return f"Reranker(unit={self.unit!r}, aggregator={self.aggregator_name!r})"
@@ -331,12 +331,6 @@ class Reranker:
         return make_aggregator(settings.name, **settings.options)
 
 
-def _fingerprints(scorer: PassageDocumentScorer) -> list[str]:
-    """Return the fingerprints of the models that score and select passages."""
-    selecting = getattr(scorer.selector, "scorers", ())
-    return [model.fingerprint for part in (scorer, *selecting) for model in models_of(part)]
-
-
 def _copied(fingerprints: Sequence[str], settings: PipelineSettings, **options: Any) -> Reranker:
     """Return a copy of a reranker, whose models have these fingerprints.
 
@@ -344,7 +338,7 @@ def _copied(fingerprints: Sequence[str], settings: PipelineSettings, **options: 
         InputError: a model was replaced, or a relative path leads to another model; or as `Reranker`.
     """
     copied = Reranker(settings, **options)
-    if (now := _fingerprints(copied.scorer)) != fingerprints:
+    if (now := fingerprints_of(copied.scorer)) != fingerprints:
         what = "the models are not those of the reranker that was copied"
         raise InputError(what, got=", ".join(now), fix="make a new Reranker")
     return copied

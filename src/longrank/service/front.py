@@ -33,9 +33,11 @@ class OnCluster(Served):
 
     Attributes:
         described: its entry of ``/info``.
+        identity: of its settings and models (`longrank.service.replica.identity_of`).
     """
 
     described: Mapping[str, Any] = field(default_factory=dict)
+    identity: str = ""
 
     @property
     def reranks(self) -> bool:
@@ -99,7 +101,8 @@ class FrontEngine(Engine):
             told = await handles.ask(name, lambda: Asked(self.name, None), time.monotonic() + _LONGEST_LOAD)
             facts = cast(Facts, _value(told))
             self._notes.merge(facts.notes)
-            served[name] = OnCluster(name, settings, choice.model, None, None, 1.0, described=facts.described)
+            known: dict[str, Any] = {"described": facts.described, "identity": told.identity}
+            served[name] = OnCluster(name, settings, choice.model, None, None, 1.0, **known)
         return served
 
 
@@ -118,7 +121,7 @@ class There:
         """Answer a search, as `Rankings.search`.
 
         Raises:
-            Refusal: 503, two replicas were killed.
+            Refusal: 503, two replicas were killed, or a replica has other settings or models.
         """
         began = time.monotonic()
         name = choose_searching(self._service, asked.pipeline).name
@@ -130,7 +133,7 @@ class There:
         """Answer a reranking, as `Rankings.rerank`.
 
         Raises:
-            Refusal: 503, two replicas were killed.
+            Refusal: 503, two replicas were killed, or a replica has other settings or models.
         """
         served, warnings = choose_reranking(self._service.engine, asked.model)
         check_limits(self._service.settings, asked)
@@ -151,6 +154,9 @@ class There:
                 fault = f"two replicas of '{name}' were killed while they computed the ranking; try again"
                 raise Refusal(503, "lost", fault, {"Retry-After": "1"}) from None
         told.counts.add_to(self._service.metrics)
+        if told.identity != cast(OnCluster, self._engine.served(name)).identity:
+            fault = f"a replica of '{name}' has read other settings or models than the server: start the server again"
+            raise Refusal(503, "lost", fault)
         return _value(told)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from longrank.index.stamps import stamp_of
+from longrank.ranking.opening import fingerprints_of
 from longrank.retrieval.stores import is_store
 from longrank.service.admission import Admission
 from longrank.service.engine import Engine
@@ -24,8 +25,9 @@ from longrank.service.rankings import Here, Search
 from longrank.service.reloading import Reloader
 from longrank.service.rerank import Answer, RerankRequest, Service
 from longrank.service.scheduler import Scheduler
-from longrank.service.served import PipelineChoice
+from longrank.service.served import PipelineChoice, Served
 from longrank.service.settings import ServiceSettings
+from longrank.storage import digest_of
 from longrank.types import Notes
 
 
@@ -34,6 +36,13 @@ class Facts(NamedTuple):
 
     described: dict[str, Any]
     notes: Notes
+
+
+def identity_of(served: Served) -> str:
+    """Return a digest of a pipeline's settings and models; their files may change before another replica opens."""
+    bound = served.pipeline or served.reranker
+    models = [] if bound is None else fingerprints_of(bound.scorer)
+    return digest_of([served.settings.model_dump_json(), *models])
 
 
 class Asked(NamedTuple):
@@ -67,10 +76,11 @@ class Counts:
 
 
 class Told(NamedTuple):
-    """A result, or the error that the ranking raised, and the work since the last answer."""
+    """A result or the error of the ranking, the work since the last answer, and `identity_of` the pipeline."""
 
     result: Any
     counts: Counts
+    identity: str
 
 
 class _Counting(Metrics):
@@ -113,6 +123,7 @@ class PipelineReplica:
     settings: ServiceSettings
     server: str = ""
     _here: Here | None = field(default=None, init=False)
+    _identity: str = field(default="", init=False)
 
     def open(self) -> None:
         """Load the pipeline, and follow the index.
@@ -126,6 +137,7 @@ class PipelineReplica:
         seen = stamp_of(self.source) if self.source is not None and indexed else None
         self._engine = open_engine(Engine, self.source, [self.choice], self.assignments, self._notes)
         self._engine.load()
+        self._identity = identity_of(self._engine.served())
         scheduler = Scheduler(batch_tokens=self.settings.batch_tokens, metrics=self._metrics)
         scheduler.start()
         Reloader(self._engine, seen).start()
@@ -138,7 +150,7 @@ class PipelineReplica:
             result: Any = await self._result(task)
         except Exception as error:  # raised again by the server that asked
             result = error
-        return Told(result, self._metrics.taken())
+        return Told(result, self._metrics.taken(), self._identity)
 
     async def _result(self, task: Asked) -> dict[str, Any] | Answer | Facts:
         if task.server != self.server:

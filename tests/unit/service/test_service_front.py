@@ -141,6 +141,25 @@ def test_replicas_of_another_server_do_not_answer(source: Path) -> None:
         assert replies(second, [request])[0][0] == 200
 
 
+def test_a_replica_that_reads_other_settings_or_models_does_not_answer(tmp_path: Path) -> None:
+    """A cluster opens a new replica when a replica was killed; the server keeps the files as they were."""
+    pytest.importorskip("torch")
+    from tiny_models import save_cross_encoder
+
+    model, own = str(tmp_path / "model"), tmp_path / "own.toml"
+    own.write_text('[scorer]\nname = "lexical"\n')
+    save_cross_encoder(tmp_path / "model", num_hidden_layers=1)
+    _, front = both(None, [PipelineChoice(str(own)), PipelineChoice("maxp", model)])
+    requests = [("POST", "/v1/rerank", {**TEXTS, "model": name}) for name in ("own", "maxp")]
+    assert [status for status, _ in replies(front, requests)] == [200, 200]
+    own.write_text('[scorer]\nname = "lexical"\n[aggregate]\nname = "sump"\n')
+    save_cross_encoder(tmp_path / "model", num_hidden_layers=2)
+    front.handles = front.start()
+    for (status, body), name in zip(replies(front, requests), ("own", "maxp"), strict=True):
+        assert status == 503
+        assert body["message"].startswith(f"a replica of '{name}' has read other settings or models than the server")
+
+
 def test_an_application_of_ray_serve_makes_an_engine_in_each_replica_of_its_front(source: Path) -> None:
     replicas = both(source)[1].handles
     other = open_engine(FrontEngine, source, CHOICES, SET, Notes())
