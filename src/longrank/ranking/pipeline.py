@@ -113,13 +113,14 @@ def open_pipeline(
     notes = Notes() if notes is None else notes
     refuse_twice({"scorer.model": model}, assignments)
     settings = load_pipeline(pipeline, assignments)
-    for name in () if isinstance(pipeline, PipelineSettings) else unread(settings):
-        notes.say(f"{name} has no effect: pipeline '{pipeline}' has no passage scorer")
+    for setting in () if isinstance(pipeline, PipelineSettings) else unread(settings):
+        notes.say(f"{setting} has no effect: pipeline '{pipeline}' has no passage scorer")
     first = settings.first_stage
+    name = "this pipeline" if isinstance(pipeline, PipelineSettings) else f"pipeline '{pipeline}'"
     if settings.scorer is None and model is not None:
-        raise InputError(f"pipeline '{pipeline}' has no passage scorer, so it takes no model", got=model)
+        raise InputError(f"{name} has no passage scorer, so it takes no model", got=model)
     if settings.scorer is None and score_cache is not None:
-        raise InputError(f"pipeline '{pipeline}' has no passage scorer, so it takes no score cache")
+        raise InputError(f"{name} has no passage scorer, so it takes no score cache")
     retriever = pipeline_retriever(index, first_stage(first.preset, first.settings), notes)
     aggregator = open_aggregator(settings)
     if settings.stop is not None and find_aggregation(settings.aggregate.name).needs_document_score:

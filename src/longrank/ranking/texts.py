@@ -101,7 +101,8 @@ class Reranker:
             if settings.scorer is not None:
                 scorer = open_document_scorer(self._statistics, settings, model, self.aggregator, self.notes)
         if scorer is None:
-            raise InputError("this pipeline has no passage scorer, so it cannot rerank", got=str(pipeline))
+            got = None if isinstance(pipeline, PipelineSettings) else str(pipeline)
+            raise InputError("this pipeline has no passage scorer, so it cannot rerank", got=got)
         if not isinstance(scorer, PassageDocumentScorer):
             raise InputError("early stopping needs a first stage", got="stop", fix="remove [stop]")
         self.scorer, self.aggregator_name = scorer, settings.aggregate.name
