@@ -38,7 +38,6 @@ def check_network(model: Model, network: Any, tokenizer: Any) -> None:
             model, network.classifier, tokenizer, lambda features: network.classifier(**features).logits, *_PAIR
         )
         return
-
     encoder = network.encoder
     if getattr(encoder.config, "is_encoder_decoder", False):
         fix = "use an encoder"

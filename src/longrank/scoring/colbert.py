@@ -123,7 +123,6 @@ class Colbert:
 
     def _query_vectors(self, queries: Mapping[str, str]) -> dict[str, torch.Tensor]:
         """Return the token vectors [L, H] of each query by its text; `queries` are text -> query_id."""
-
         found = {}
         for (text, query_id), packed in zip(queries.items(), self._queries.texts(list(queries)), strict=True):
             if packed.truncated:
