@@ -123,7 +123,7 @@ def models_of(scorer: Any) -> Iterator[Model]:
 
 
 def fingerprints_of(scorer: Any) -> list[str]:
-    """Return the fingerprints of the models that score and select passages; None: there are none."""
+    """Return the fingerprints of the models that score and select passages; `scorer` may be None."""
     selecting = getattr(getattr(scorer, "selector", None), "scorers", ())
     return [model.fingerprint for part in (scorer, *selecting) for model in models_of(part)]
 
