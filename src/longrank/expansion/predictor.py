@@ -84,11 +84,11 @@ class QueryPredictor:
         if dtype == "bf16":
             to_bf16(self._network)
         self._network.to(choose_device(device))
-        limits = self._tokenizer.model_max_length, position_limit(self._network)
-        if decoding.max_query_tokens > limits[1]:  # decoders of BART count positions, too
-            what = f"'{model.name}' writes {limits[1]} tokens at most"
+        positions = position_limit(self._network)
+        if decoding.max_query_tokens > positions:  # decoders of BART count positions, too
+            what = f"'{model.name}' writes {positions} tokens at most"
             raise InputError(what, path=model.path, got=f"max_query_tokens={decoding.max_query_tokens}")
-        self.max_tokens = choose_max_tokens(model, max_tokens, *limits)
+        self.max_tokens = choose_max_tokens(model, max_tokens, self._tokenizer.model_max_length, positions)
         self.decoding, self.batch, self._notes = decoding, batch, notes
         self._device, self._ends = str(self._network.device), end_tokens(self._network)
         self._feeder = Feeder(

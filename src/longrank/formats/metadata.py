@@ -46,18 +46,15 @@ def json_value(value: Any) -> Any:
 
     NaN, NaT and NA give None. Values without a JSON form give a mark that `metadata_of` leaves out.
     """
-    if value is None or isinstance(value, str | bool) or type(value).__name__ == "NAType":  # of pandas
-        return value if isinstance(value, str | bool) else None
-    if isinstance(value, int | float | Decimal) and not isinstance(value, np.generic):
-        return _number(value)
-    if isinstance(value, datetime.date | datetime.time | uuid.UUID):
-        return _of_library(value)
+    if value is None or type(value).__name__ == "NAType":  # of pandas
+        return None
+    if isinstance(value, str | bool):
+        return value
     if isinstance(value, list | tuple | Mapping):
         return _container(value)
-    if isinstance(value, np.generic | np.ndarray):
-        return _of_numpy(value)
-    item = getattr(value, "tolist", None)  # arrays of other libraries
-    return json_value(item()) if callable(item) else _NOT_JSON
+    if isinstance(value, int | float | Decimal) and not isinstance(value, np.generic):
+        return _number(value)
+    return _of_library(value)
 
 
 def _number(value: float | Decimal) -> Any:
@@ -70,26 +67,36 @@ def _number(value: float | Decimal) -> Any:
     return None if math.isnan(value) else value if math.isfinite(value) else _NOT_JSON
 
 
-def _of_numpy(value: Any) -> Any:
-    kind = value.dtype.kind
-    if kind == "f":
-        return json_value(value.astype(np.float64).tolist())  # a long double would stay one
-    if kind not in "mM":
-        return json_value(value.tolist())
-    known = np.ravel(value)[~np.isnat(np.ravel(value))]
-    years = known.astype("datetime64[Y]").astype(np.int64) + 1970 if kind == "M" else known.astype(np.int64) * 0
-    if ((years < datetime.MINYEAR) | (years > datetime.MAXYEAR)).any():  # or a duration
-        return _NOT_JSON
-    of_days = kind == "M" and np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
-    return json_value(
-        value.astype(f"{kind}8[{'D' if of_days else 'us'}]").tolist()
-    )  # nanoseconds would become integers
-
-
-def _of_library(value: datetime.date | datetime.time | uuid.UUID) -> Any:
+def _of_library(value: Any) -> Any:
     if isinstance(value, datetime.date):  # NaT of pandas is a date, too
         return _iso(value) if value == value else None  # noqa: PLR0124
-    return str(value)
+    if isinstance(value, datetime.time | uuid.UUID):
+        return str(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return _of_numpy(value)
+    item = getattr(value, "tolist", None)  # arrays of other libraries
+    return json_value(item()) if callable(item) else _NOT_JSON
+
+
+def _of_numpy(value: Any) -> Any:
+    kind = value.dtype.kind
+    if kind in "mM":
+        return _times(value)
+    return json_value((value.astype(np.float64) if kind == "f" else value).tolist())  # a long double would stay one
+
+
+def _times(value: Any) -> Any:
+    """Return dates and times of Python's calendar; a duration has no JSON form, and NaT is missing."""
+    known = np.ravel(value)[~np.isnat(np.ravel(value))]
+    if not known.size:
+        return np.full(value.shape, None).tolist()
+    if value.dtype.kind == "m":
+        return _NOT_JSON
+    years = known.astype("datetime64[Y]").astype(np.int64) + 1970
+    if ((years < datetime.MINYEAR) | (years > datetime.MAXYEAR)).any():
+        return _NOT_JSON
+    unit = "D" if np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D") else "us"  # nanoseconds would be integers
+    return json_value(value.astype(f"datetime64[{unit}]").tolist())
 
 
 def _iso(value: datetime.date) -> str:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -255,8 +254,7 @@ class Index(Changeable):
 
     def __iter__(self) -> Iterator[Document]:
         """Yield all documents, in the order of reading."""
-        documents = iter(self._documents)
-        return map(self._with_metadata, count(), documents)
+        return self.documents()
 
     def __contains__(self, doc_id: object) -> bool:
         try:
@@ -276,16 +274,18 @@ class Index(Changeable):
             KeyError: no such document.
         """
         number = self.number(doc_id)
-        document = self._documents.at(number)
-        if metadata or self._has_headings:
-            document = self._with_metadata(number, document)
-        return document if metadata else replace(document, metadata={})
+        return self._completed(number, self._documents.at(number), metadata=metadata)
 
-    def _with_metadata(self, number: int, document: Document) -> Document:
-        if self.stored is None:
+    def documents(self, *, metadata: bool = True) -> Iterator[Document]:
+        """Yield all documents, in the order of reading; `metadata` as of `document`."""
+        return (self._completed(number, document, metadata=metadata) for number, document in enumerate(self._documents))
+
+    def _completed(self, number: int, document: Document, *, metadata: bool) -> Document:
+        """Return a document with its headings and, if asked for, its metadata."""
+        if self.stored is None or not (metadata or self._has_headings):
             return document
         stored = self.stored.of(number)
-        return replace(document, metadata=stored, headings=headings_of(stored))
+        return replace(document, metadata=stored if metadata else {}, headings=headings_of(stored))
 
     @cached_property
     def _has_headings(self) -> bool:

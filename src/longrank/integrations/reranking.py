@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from longrank.config import Assignments, listed, refuse_twice
+from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.integrations.following import Following, absolute, absolute_pipeline
 from longrank.networks.model_files import absolute_model
@@ -62,8 +62,7 @@ class LazyReranker:
         self.pipeline, self.assignments = absolute_pipeline(pipeline), tuple(listed(assignments))
         self.model, self.index = absolute_model(model), absolute(index)
         self.name = self.pipeline or ("maxp" if model else "minilm")
-        refuse_twice({"scorer.model": model}, self.assignments)
-        self._settings = with_absolute_models(load_pipeline(self.name, self.assignments))
+        self._settings = with_absolute_models(load_pipeline(self.name, self.assignments, model=model))
         self._lock, self._notes = Lock(), Notes()
         self._following = Following(self.index, self._opened)
 

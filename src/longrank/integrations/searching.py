@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from longrank.config import Assignments, listed, refuse_twice
+from longrank.config import Assignments, listed
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.filters import Filter
@@ -62,8 +62,7 @@ class LazySearcher:
         self.pipeline, self.assignments = absolute_pipeline(pipeline), tuple(listed(assignments))
         self.model, self.index = absolute_model(model), absolute(index)
         self.name = self.pipeline or default_pipeline()
-        refuse_twice({"scorer.model": model}, self.assignments)
-        self._settings = with_absolute_models(load_pipeline(self.name, self.assignments))
+        self._settings = with_absolute_models(load_pipeline(self.name, self.assignments, model=model))
         self._lock, self._notes = Lock(), Notes()
         self._following = Following(self.index, self._opened)
 

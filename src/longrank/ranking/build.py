@@ -152,8 +152,8 @@ def _encoded(
     reused: ReusedVectors,
 ) -> Iterator[DocumentVectors]:
     """Yield the vectors of all documents; those of documents that had vectors before a change are not computed."""
-    new = (document for document in index if not reused.has(document))
+    new = (document for document in index.documents(metadata=False) if not reused.has(document))
     computed = encoder.by(engine, new, notes)
-    for document in index:
+    for document in index.documents(metadata=False):
         yield reused.of(document) or next(computed)
         progress(1)

@@ -115,8 +115,9 @@ def _encoded(
     def number_of(document: Document) -> int | None:
         return numbers.get(hash_of(document)) if numbers else None
 
-    computed = encoding.by(engine, (document for document in index if number_of(document) is None), notes)
-    for document in index:
+    new = (document for document in index.documents(metadata=False) if number_of(document) is None)
+    computed = encoding.by(engine, new, notes)
+    for document in index.documents(metadata=False):
         number = number_of(document)
         yield next(computed) if earlier is None or number is None else earlier.document(number, document)
         progress(1)

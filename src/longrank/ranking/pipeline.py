@@ -20,7 +20,7 @@ from longrank.aggregation import find_aggregation, with_options
 from longrank.aggregation.mixing import mix_header
 from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
-from longrank.config import Assignments, listed, refuse_twice
+from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.formats.evidence import KEPT, MISSING, STOPPED, evidence_header, missing_in, read_evidence
 from longrank.index import Index
@@ -111,12 +111,12 @@ def open_pipeline(
             raise InputError("an open pipeline takes no other model or score cache", fix="give them to open_pipeline")
         return _reopened(pipeline, index, assignments)
     notes = Notes() if notes is None else notes
-    refuse_twice({"scorer.model": model}, assignments)
-    settings = load_pipeline(pipeline, assignments)
-    for setting in () if isinstance(pipeline, PipelineSettings) else unread(settings):
-        notes.say(f"{setting} has no effect: pipeline '{pipeline}' has no passage scorer")
+    settings = load_pipeline(pipeline, assignments, model=model)
     first = settings.first_stage
-    name = "this pipeline" if isinstance(pipeline, PipelineSettings) else f"pipeline '{pipeline}'"
+    is_read = not isinstance(pipeline, PipelineSettings)
+    name = f"pipeline '{pipeline}'" if is_read else "this pipeline"
+    for setting in unread(settings) if is_read else ():
+        notes.say(f"{setting} has no effect: {name} has no passage scorer")
     if settings.scorer is None and model is not None:
         raise InputError(f"{name} has no passage scorer, so it takes no model", got=model)
     if settings.scorer is None and score_cache is not None:

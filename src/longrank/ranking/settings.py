@@ -31,7 +31,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from longrank.aggregation import find_aggregation
 from longrank.aggregation.mixing import METHODS, Mix, check_weight, make_mix
-from longrank.config import Assignments, load_settings, override, shipped, validated
+from longrank.config import Assignments, load_settings, override, refuse_twice, shipped, validated
 from longrank.errors import InputError
 from longrank.networks.model_files import absolute_model
 from longrank.registries import checked_options, lookup
@@ -245,14 +245,22 @@ def default_pipeline(*, texts: bool = False) -> str:
     return "minilm" if texts else "mixed"
 
 
-def load_pipeline(pipeline: str | Path | PipelineSettings, assignments: Assignments = ()) -> PipelineSettings:
+def load_pipeline(
+    pipeline: str | Path | PipelineSettings, assignments: Assignments = (), *, model: str | None = None
+) -> PipelineSettings:
     """Read a pipeline by its name or from a TOML file, with ``section.key=value`` applied on top.
 
+    Args:
+        pipeline: a name, a file, or settings.
+        assignments: as of `override`.
+        model: a model that the caller opens instead of the pipeline's own; it may not stand among the assignments.
+
     Raises:
-        InputError: no such name or file, a setting is unknown or wrong (suggests the nearest), or the file has settings
-            that only a scorer reads, and no scorer. Assignments may be for several pipelines, so they may have such;
-            `unread` names them.
+        InputError: the model is given twice, no such name or file, a setting is unknown or wrong (suggests the
+            nearest), or the file has settings that only a scorer reads, and no scorer. Assignments may be for several
+            pipelines, so they may have such; `unread` names them.
     """
+    refuse_twice({"scorer.model": model}, assignments)
     if isinstance(pipeline, PipelineSettings):
         data = override(pipeline.model_dump(exclude_none=True), assignments)
         return validated(PipelineSettings, data, "pipeline")

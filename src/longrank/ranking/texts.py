@@ -21,7 +21,7 @@ import numpy as np
 
 from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.aggregation.unread import unread_notes
-from longrank.config import Assignments, refuse_twice
+from longrank.config import Assignments
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.networks.model_files import absolute_model
@@ -94,8 +94,7 @@ class Reranker:
             settings, scorer, self.aggregator = pipeline.settings, pipeline.scorer, pipeline.aggregator
             self._made_from: PipelineSettings | Pipeline = pipeline
         else:
-            refuse_twice({"scorer.model": model}, assignments)
-            settings, scorer = with_absolute_models(load_pipeline(pipeline, assignments)), None
+            settings, scorer = with_absolute_models(load_pipeline(pipeline, assignments, model=model)), None
             self._made_from, self._model = settings, absolute_model(model)
             self.aggregator = open_aggregator(settings)
             if settings.scorer is not None:

@@ -101,8 +101,9 @@ class FrontEngine(Engine):
             told = await handles.ask(name, lambda: Asked(self.name, None), time.monotonic() + _LONGEST_LOAD)
             facts = cast(Facts, _value(told))
             self._notes.merge(facts.notes)
-            known: dict[str, Any] = {"described": facts.described, "identity": told.identity}
-            served[name] = OnCluster(name, settings, choice.model, None, None, 1.0, **known)
+            served[name] = OnCluster(
+                name, settings, choice.model, None, None, 1.0, described=facts.described, identity=told.identity
+            )
         return served
 
 

@@ -38,13 +38,6 @@ class Facts(NamedTuple):
     notes: Notes
 
 
-def identity_of(served: Served) -> str:
-    """Return a digest of a pipeline's settings and models; their files may change before another replica opens."""
-    bound = served.pipeline or served.reranker
-    models = [] if bound is None else fingerprints_of(bound.scorer)
-    return digest_of([served.settings.model_dump_json(), *models])
-
-
 class Asked(NamedTuple):
     """A ranking to compute; None: the `Facts` are asked for.
 
@@ -167,3 +160,10 @@ class PipelineReplica:
         if isinstance(task.ranking, Search):
             return await self._here.search(task.ranking, now + task.seconds, by)
         return await self._here.rerank(task.ranking, now + task.seconds, by)
+
+
+def identity_of(served: Served) -> str:
+    """Return a digest of a pipeline's settings and models; their files may change before another replica opens."""
+    bound = served.pipeline or served.reranker
+    models = [] if bound is None else fingerprints_of(bound.scorer)
+    return digest_of([served.settings.model_dump_json(), *models])

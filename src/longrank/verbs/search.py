@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from longrank.config import Assignments, listed, refuse_twice
+from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
@@ -127,6 +127,5 @@ def _of_store(
     for assignment in listed(assignments):
         if assignment.strip().startswith("first_stage."):
             raise InputError("a store finds the candidates itself", got=assignment, fix="leave this setting out")
-    refuse_twice({"scorer.model": options.get("model")}, assignments)
-    settings = load_pipeline(pipeline, assignments)
+    settings = load_pipeline(pipeline, assignments, model=options.get("model"))
     return pipeline_of_candidates(open_store(source), query, settings, k=k, **options)
