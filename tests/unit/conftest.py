@@ -1,10 +1,11 @@
-"""Disks that fail: calls of the C library that fail, and power cuts."""
+"""Disks that fail (calls of the C library that fail, and power cuts), and a program that rounds products."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,14 @@ def disk(tmp_path: Path, shim: Path) -> FailingDisk:
 def cuts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PowerCuts:
     """A folder whose power is cut."""
     return PowerCuts(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def rounded_products() -> Iterator[None]:
+    """A program that lets PyTorch round float32 products."""
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    yield
+    torch.set_float32_matmul_precision(before)

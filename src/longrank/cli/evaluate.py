@@ -78,7 +78,7 @@ def evaluate(
         level=level,
         depth=depth,
         residual=residual or (),
-        test=test or "t",
+        test=test,
         correction=correction,
         threshold=threshold,
     )

@@ -12,6 +12,7 @@ from longrank.expansion.network import open_seq2seq
 from longrank.networks.acceleration import check_dtype, to_bf16
 from longrank.networks.backoff import halving
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS, Feeder, OffsetTokenizer
+from longrank.networks.inference import note_precision
 from longrank.networks.loading import choose_device, choose_max_tokens, forget_habits, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
@@ -137,6 +138,7 @@ class QueryPredictor:
         self, batch: list[int], packed: dict[int, Packed], keys: Sequence[TextKey]
     ) -> tuple[list[int], list[Prediction], Notes]:
         notes = Notes()
+        note_precision(self._device, notes)
 
         def rows(part: list[int]) -> list[list[list[int]]]:
             features = self._feeder.features([packed[n] for n in part])

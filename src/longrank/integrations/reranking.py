@@ -16,7 +16,7 @@ from longrank.errors import InputError
 from longrank.integrations.following import Following, absolute, absolute_pipeline
 from longrank.networks.model_files import absolute_model
 from longrank.ranking.found import Partial, RankedText, ShownPassage, passage_json
-from longrank.ranking.settings import load_pipeline, with_absolute_models
+from longrank.ranking.settings import load_pipeline, with_absolute_paths
 from longrank.ranking.texts import Reranker
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.types import Document, Notes
@@ -62,7 +62,7 @@ class LazyReranker:
         self.pipeline, self.assignments = absolute_pipeline(pipeline), tuple(listed(assignments))
         self.model, self.index = absolute_model(model), absolute(index)
         self.name = self.pipeline or ("maxp" if model else "minilm")
-        self._settings = with_absolute_models(load_pipeline(self.name, self.assignments, model=model))
+        self._settings = with_absolute_paths(load_pipeline(self.name, self.assignments, model=model))
         self._lock, self._notes = Lock(), Notes()
         self._following = Following(self.index, self._opened)
 

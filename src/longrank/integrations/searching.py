@@ -21,7 +21,7 @@ from longrank.networks.model_files import absolute_model
 from longrank.ranking.fields import with_metadata
 from longrank.ranking.found import Partial, Result
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
-from longrank.ranking.settings import default_pipeline, load_pipeline, with_absolute_models
+from longrank.ranking.settings import default_pipeline, load_pipeline, with_absolute_paths
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
 from longrank.registries import check_at_least
@@ -62,7 +62,7 @@ class LazySearcher:
         self.pipeline, self.assignments = absolute_pipeline(pipeline), tuple(listed(assignments))
         self.model, self.index = absolute_model(model), absolute(index)
         self.name = self.pipeline or default_pipeline()
-        self._settings = with_absolute_models(load_pipeline(self.name, self.assignments, model=model))
+        self._settings = with_absolute_paths(load_pipeline(self.name, self.assignments, model=model))
         self._lock, self._notes = Lock(), Notes()
         self._following = Following(self.index, self._opened)
 

@@ -270,10 +270,12 @@ def load_pipeline(
     return settings
 
 
-def with_absolute_models(settings: PipelineSettings) -> PipelineSettings:
-    """Return settings that lead to the same models if the working folder changes: folders are absolute paths."""
+def with_absolute_paths(settings: PipelineSettings) -> PipelineSettings:
+    """Return settings that lead to the same models and calibration if the working folder changes."""
     parts = {name: part for name in ("scorer", "select", "stop") if (part := getattr(settings, name)) is not None}
     named = {name: part.model_copy(update={"model": absolute_model(part.model)}) for name, part in parts.items()}
+    if isinstance(stop := named.get("stop"), Stop):
+        named["stop"] = stop.model_copy(update={"calibration": str(Path(stop.calibration).absolute())})
     return settings.model_copy(update=named)
 
 

@@ -42,7 +42,7 @@ from longrank.ranking.prepared_texts import (
 )
 from longrank.ranking.relevance import relevance_of
 from longrank.ranking.results import Results
-from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline, with_absolute_models
+from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline, with_absolute_paths
 from longrank.ranking.timed import Deadline, highlights_by, note_unread
 from longrank.ranking.timed_texts import in_list, read_texts_by
 from longrank.registries import check_at_least
@@ -94,7 +94,7 @@ class Reranker:
             settings, scorer, self.aggregator = pipeline.settings, pipeline.scorer, pipeline.aggregator
             self._made_from: PipelineSettings | Pipeline = pipeline
         else:
-            settings, scorer = with_absolute_models(load_pipeline(pipeline, assignments, model=model)), None
+            settings, scorer = with_absolute_paths(load_pipeline(pipeline, assignments, model=model)), None
             self._made_from, self._model = settings, absolute_model(model)
             self.aggregator = open_aggregator(settings)
             if settings.scorer is not None:

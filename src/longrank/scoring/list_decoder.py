@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from longrank.errors import InputError
 from longrank.networks.checks import check_weights
-from longrank.networks.inference import inference
+from longrank.networks.inference import inference, note_precision
 from longrank.networks.loading import choose_device, choose_max_tokens, forget_habits, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.pretrained import load_pretrained
@@ -72,6 +72,7 @@ class ListDecoder:
 
         answer = _TOKENS_PER_PLACE * len(texts)
         inputs = torch.tensor([self._fitted(query, texts, self.max_tokens - answer)], device=self._network.device)
+        note_precision(self._network.device.type, self._notes)
         with inference(self._network.device.type):
             written = self._network.generate(
                 input_ids=inputs,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.collections import read_qrels
+from longrank.errors import InputError
 from longrank.evaluation import measures as measuring
 from longrank.evaluation.names import parse_measures
 from longrank.evaluation.report import Evaluation, compare
@@ -32,7 +33,7 @@ def evaluate(
     level: int | None = None,
     depth: int | None = None,
     residual: Any = (),
-    test: str = "t",
+    test: str | None = None,
     correction: str | None = None,
     threshold: float = 0.05,
     notes: Notes | None = None,
@@ -50,7 +51,7 @@ def evaluate(
         level: lowest relevant grade of binary measures that name none.
         depth: documents per topic that count. Default: all.
         residual: earlier judgments, or a list of such; the documents that they judge are left out.
-        test: paired two-sided test, ``"t"`` or ``"randomization"``.
+        test: paired two-sided test of the differences from the baseline, ``"t"`` (the default) or ``"randomization"``.
         correction: for several tests, ``"bonferroni"`` or ``"holm"``.
         threshold: differences with p below it are marked.
         notes: counts remarks on the inputs; the result carries it.
@@ -60,17 +61,19 @@ def evaluate(
         one of several; `per_query` has the values of each topic.
 
     Raises:
-        InputError: an unknown measure, test or correction, an option out of range, a run without a judged query, or a
-            fault of an input.
+        InputError: an unknown measure, test or correction, a test or correction without a baseline, an option out of
+            range, a run without a judged query, or a fault of an input.
 
     Example:
         >>> evaluate({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, "RR")["RR"]
         0.5
     """
     notes = Notes() if notes is None else notes
-    lookup(TESTS, test, "test")
-    if correction is not None:
-        lookup(CORRECTIONS, correction, "correction")
+    for kind, known, given in (("test", TESTS, test), ("correction", CORRECTIONS, correction)):
+        if given is not None:
+            lookup(known, given, kind)
+            if baseline is None:
+                raise InputError(f"`{kind}` has no effect without a baseline", got=given, fix="name it by `baseline`")
     names = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else list(measures)
     parsed = parse_measures(names, level)
     judged_before = judged_documents(read_qrels(source, notes) for source in _sources(residual))
@@ -93,7 +96,7 @@ def evaluate(
         )
         note_coverage(judgments, system, notes, fate)
     name = None if baseline is None else next(iter(results))
-    return compare(results, baseline=name, test=test, correction=correction, threshold=threshold, notes=notes)
+    return compare(results, baseline=name, test=test or "t", correction=correction, threshold=threshold, notes=notes)
 
 
 def _sources(judgments: Any) -> Iterable[Any]:

@@ -72,6 +72,13 @@ def test_nothing_depends_on_the_batch_or_the_number_of_threads(t5: Path, method:
         torch.set_num_threads(threads)
 
 
+@pytest.mark.usefixtures("rounded_products")
+def test_rounded_products_of_the_calling_program_are_noted(t5: Path) -> None:
+    notes = Notes()
+    predictor(t5, notes).predict(["where is the river"], KEYS[:1])
+    assert "this program lets PyTorch round float32 products (precision '" in "\n".join(notes.lines())
+
+
 def test_what_is_cut_or_left_out_is_counted(t5: Path) -> None:
     one = predictor(t5, decoding=Decoding(n=100, k=100, max_query_tokens=8))
     network = one._network

@@ -10,7 +10,7 @@ from longrank.cli.passage_vectors import PassageVectors
 from longrank.errors import InputError
 from longrank.index import build_index
 from longrank.ranking.pipeline import open_pipeline
-from longrank.ranking.settings import default_pipeline, load_pipeline, shipped_pipelines
+from longrank.ranking.settings import default_pipeline, load_pipeline, shipped_pipelines, with_absolute_paths
 from longrank.retrieval import BM25, WithFeedback
 from longrank.retrieval.feedback import RM3
 from longrank.verbs.index import add_vectors
@@ -153,6 +153,15 @@ def test_settings_of_a_scorer_are_refused_in_a_file_without_a_scorer(tmp_path: P
         load_pipeline(path)
     cure = f"add [scorer] with a name, such as lexical, or remove {place}"
     assert str(caught.value) == f"{path}: {place} has no effect without [scorer]: the first stage ranks alone; {cure}"
+
+
+def test_a_relative_calibration_stays_the_same_when_the_working_folder_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = with_absolute_paths(load_pipeline("lexical", ["stop.calibration=stop.json"]))
+    assert settings.stop is not None
+    assert settings.stop.calibration == str(tmp_path / "stop.json")
 
 
 def test_settings_of_a_pipeline_without_a_scorer_can_be_loaded_again(tmp_path: Path) -> None:

@@ -147,6 +147,19 @@ def test_an_answer_of_a_list_is_greedy_whatever_the_models_folder_asks_for(tmp_p
 
 
 @pytest.mark.neural
+@pytest.mark.usefixtures("rounded_products")
+def test_rounded_products_of_the_calling_program_are_noted_for_lists(tmp_path: Path) -> None:
+    from longrank.networks.model_files import find_model
+    from longrank.scoring.list_decoder import ListDecoder
+    from tiny_language_models import save_decoder
+
+    notes = Notes()
+    decoder = ListDecoder(find_model(str(save_decoder(tmp_path / "m", max_tokens=512))), notes=notes)
+    decoder.arrange("where is the river", ["stone house", "river water"])
+    assert "this program lets PyTorch round float32 products (precision '" in notes.lines()[0]
+
+
+@pytest.mark.neural
 def test_a_prompt_of_a_list_that_is_too_long_keeps_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from longrank.networks.model_files import find_model
     from longrank.scoring.list_decoder import ListDecoder
