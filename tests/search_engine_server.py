@@ -35,6 +35,7 @@ class Engine:
     key: str | None = None
     delay: float = 0.0
     analysed: tuple[str, ...] = ()
+    length: int | None = None
 
     def refusal(self, path: str, authorization: str | None) -> tuple[int, dict[str, Any]] | None:
         allowed = {None if self.password is None else _basic(self.password), self.key and f"ApiKey {self.key}"}
@@ -98,7 +99,7 @@ def serving(documents: Mapping[str, dict[str, Any]]) -> Iterator[Engine]:
             time.sleep(engine.delay)
             refusal = engine.refusal(path, self.headers["Authorization"])
             status, answer = refusal or engine.answer(body)
-            content = json.dumps(answer).encode()
+            content = json.dumps(answer).encode()[: engine.length]
             self.send_response(status)
             self.send_header("X-Elastic-Product", "Elasticsearch")  # without it, its client refuses the answer
             accepts = self.headers["Accept"] or ""

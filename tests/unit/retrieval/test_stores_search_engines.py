@@ -148,6 +148,23 @@ def test_an_answer_in_part_is_counted(store: Any, engine: Engine, more: dict[str
     assert "answered in part" in " ".join(run.notes.lines())
 
 
+def test_an_answer_in_part_that_lacks_documents_of_a_run_is_refused(store: Any, engine: Engine) -> None:
+    source = store()
+    engine.more = IN_PART[1]
+    assert len(open_store(source).documents(["a", "b"], Notes())) == 2
+    with pytest.raises(InputError, match="answered in part, and documents are lacking: time was over, or shards"):
+        rerank(source, {"q": "fog harbour"}, {"q": {"a": 2.0, "lost": 1.0}}, pipeline="lexical", missing="keep")
+
+
+@pytest.mark.parametrize("change", [{"length": 40}, {"more": {"hits": None}}, {"more": {"hits": {"total": 3}}}])
+def test_an_answer_of_something_else_is_refused(store: Any, engine: Engine, change: dict[str, Any]) -> None:
+    source = store()
+    for name, value in change.items():
+        setattr(engine, name, value)
+    with pytest.raises(InputError, match=r"the answer from http://\S+ is not that of a search .*; see `url`"):
+        retrieve(source, {"q": "fog"})
+
+
 def test_passwords_and_keys_stand_in_files_of_their_own(
     store: Any, engine: Engine, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

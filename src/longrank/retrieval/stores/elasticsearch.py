@@ -22,6 +22,7 @@ class Elasticsearch(SearchEngine):
             raise MissingExtra("searching Elasticsearch", "elasticsearch") from None
         super().__init__(path, settings)
         self.errors = (elasticsearch.ApiError, elasticsearch.TransportError)
+        self.unreadable = elasticsearch.SerializationError
         options: dict[str, Any] = {"request_timeout": self.settings.timeout, "max_retries": 0}
         if self.password is not None:
             options["basic_auth"] = (self.settings.user, self.password)

@@ -23,7 +23,7 @@ class OpenSearch(SearchEngine):
         super().__init__(path, settings)
         if self.key is not None:
             raise InputError("OpenSearch takes a user and a password", path=path, got="key_file", fix="see `user`")
-        self.errors = (opensearchpy.TransportError,)
+        self.errors, self.unreadable = (opensearchpy.TransportError,), opensearchpy.SerializationError
         self._client = opensearchpy.OpenSearch(
             hosts=[self.settings.url],
             http_auth=None if self.password is None else (self.settings.user, self.password),

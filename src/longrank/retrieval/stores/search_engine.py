@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from longrank.errors import InputError, printable
+from longrank.errors import InputError, first_line, printable
 from longrank.retrieval.encoding import QueryEncoder
 from longrank.retrieval.stores.found import Found, documents_of, scored
 from longrank.retrieval.stores.payloads import Hit, records_of_hits
@@ -21,6 +21,7 @@ from longrank.types import Document, Notes, Query
 
 Name = Annotated[str, Field(min_length=1)]
 _BY_IDS = 100  # documents per request
+_IN_PART = "time was over, or shards or other clusters failed"
 _FIXES = {
     401: "see `user` and `password_file`, or `key_file`",
     403: "give this user the right to read the index",
@@ -78,6 +79,13 @@ class Fault(NamedTuple):
     message: str
 
 
+class Answer(NamedTuple):
+    """Hits of a search; in part: time was over, or shards or other clusters failed."""
+
+    hits: list[Hit]
+    in_part: bool
+
+
 class SearchEngine(ABC):
     """Candidates from a search engine; `_send` and `_fault` are those of its client.
 
@@ -92,6 +100,7 @@ class SearchEngine(ABC):
 
     name = ""
     errors: tuple[type[Exception], ...] = ()
+    unreadable: type[Exception]
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         self.path = path
@@ -112,7 +121,10 @@ class SearchEngine(ABC):
         if self._encoder is not None:
             values["%(vector)s"] = self._encoder.vector(query, notes)
         body = filled(self.settings.body or _words(self.settings), values) | {"size": k}
-        return scored(self._records(self._answer(body, query.query_id, notes))[:k], self._place, notes)
+        answer = self._answer(body)
+        what = f"queries that {self.name} answered in part: {_IN_PART}"
+        notes.add(what, query.query_id, answer.in_part)
+        return scored(self._records(answer.hits)[:k], self._place, notes)
 
     def documents(self, doc_ids: Sequence[str], notes: Notes) -> list[Document]:
         """Return the documents with these ids. Raises as `Store.documents`."""
@@ -122,7 +134,11 @@ class SearchEngine(ABC):
             field = self.settings.id
             condition = {"ids": {"values": ids}} if field is None else {"terms": {field: ids}}
             size = len(ids) + 1  # so that one of several with the same id is among them
-            found += self._records(self._answer({"query": condition, "size": size}, ids[0], notes))
+            hits, in_part = self._answer({"query": condition, "size": size})
+            if in_part and len(hits) < len(ids):
+                what = f"{self.name} answered in part, and documents are lacking: {_IN_PART}"
+                raise InputError(what, path=self.path, fix="try again, or raise `timeout`")
+            found += self._records(hits)
         self._check_exact({record.doc_id for record, _ in found}, doc_ids)
         return documents_of((record for record, _ in found), self._place, notes)
 
@@ -144,26 +160,32 @@ class SearchEngine(ABC):
     def _records(self, hits: list[Hit]) -> Any:
         return records_of_hits(hits, self.settings, self.settings.id, self.path, self._seen)
 
-    def _answer(self, body: dict[str, Any], query_id: str, notes: Notes) -> list[Hit]:
+    def _answer(self, body: dict[str, Any]) -> Answer:
         with self._refusals():
             answer = self._send(body)
+        outer = answer.get("hits") if isinstance(answer, Mapping) else None
+        if not isinstance(hits := outer and outer.get("hits"), list):
+            raise self._no_search(str(answer))
         shards, clusters = answer.get("_shards", {}), answer.get("_clusters", {})
         lacking = [shards.get("failed"), *map(clusters.get, ("skipped", "partial", "failed"))]
-        if answer.get("timed_out") or answer.get("terminated_early") or any(lacking):
-            what = f"queries that {self.name} answered in part: time was over, or shards or other clusters failed"
-            notes.add(what, query_id)
-        hits = answer.get("hits", {}).get("hits", [])
+        in_part = bool(answer.get("timed_out") or answer.get("terminated_early") or any(lacking))
         if any("_source" not in hit for hit in hits):
             fix = "the index must keep `_source`, and `body` must not leave it out"
             raise InputError("documents come without their source", path=self.path, fix=fix)
-        return [Hit(hit["_id"], hit["_source"], hit.get("_score")) for hit in hits]
+        return Answer([Hit(hit["_id"], hit["_source"], hit.get("_score")) for hit in hits], in_part)
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
         try:
             yield
+        except self.unreadable as error:
+            raise self._no_search(first_line(error)) from None
         except self.errors as error:
             raise self._refused(self._fault(error)) from None
+
+    def _no_search(self, answer: str) -> InputError:
+        what = f"the answer from {self.settings.url} is not that of a search"
+        return InputError(what, path=self.path, got=printable(answer)[:200], fix="see `url`")
 
     def _refused(self, fault: Fault) -> InputError:
         message = printable(fault.message)[:200]
