@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from inspect import signature
 
 import pytest
 
@@ -15,6 +16,7 @@ haystack = pytest.importorskip("haystack", reason="needs the extra haystack")
 from haystack import Document, Pipeline  # noqa: E402
 
 from longrank.integrations.haystack import LongRankRanker  # noqa: E402
+from longrank.integrations.haystack_retriever import LongRankRetriever  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,11 @@ def test_a_pipeline_that_is_written_and_read_again_runs(
     assert again.to_dict() == made.to_dict()
     out = again.run({"ranker": {"query": QUERY, "documents": documents}})["ranker"]["documents"]
     assert [one.id for one in out] == ORDER[:2]
+
+
+def test_types_of_inputs_are_no_text_which_old_versions_of_haystack_cannot_connect() -> None:
+    for kind in (LongRankRanker, LongRankRetriever):
+        assert not [one for one in signature(kind.run).parameters.values() if isinstance(one.annotation, str)]
 
 
 def test_top_k_of_a_run_replaces_the_components_own(ranker: LongRankRanker, documents: list[Document]) -> None:

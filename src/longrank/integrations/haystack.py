@@ -5,10 +5,10 @@ best = ranker.run(query="how are hurricanes named", documents=documents)["docume
 best[0].meta["longrank"]["passages"][0]["text"]
 """
 
-from __future__ import annotations
+# Annotations are not deferred: Haystack before 2.25 would compare their text, and connect no component.
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from longrank.config import Assignments
 from longrank.errors import MissingExtra
@@ -67,7 +67,7 @@ class LongRankRanker:
         return default_to_dict(self, **options)  # type: ignore[no-any-return]
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> LongRankRanker:
+    def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return a component with the settings of `to_dict`."""
         return default_from_dict(cls, data)  # type: ignore[no-any-return]
 

@@ -5,10 +5,10 @@ documents = retriever.run(query="how are hurricanes named")["documents"]
 documents[0].meta["longrank"]["passages"][0]["text"]
 """
 
-from __future__ import annotations
+# Annotations are not deferred: Haystack before 2.25 would compare their text, and connect no component.
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from longrank.config import Assignments
 from longrank.errors import InputError, MissingExtra
@@ -78,7 +78,7 @@ class LongRankRetriever:
         return default_to_dict(self, **options, filters=self.filters)  # type: ignore[no-any-return]
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> LongRankRetriever:
+    def from_dict(cls, data: dict[str, Any]) -> Self:
         """Return a component with the settings of `to_dict`."""
         return default_from_dict(cls, data)  # type: ignore[no-any-return]
 

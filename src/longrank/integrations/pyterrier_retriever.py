@@ -3,8 +3,8 @@
     pipeline = LongRankRetriever("my.index", num_results=100, filter={"year": {"$gte": 2020}})
 
 Queries come as rows with `qid` and `query`. Results are the rows of each query, best first, with `docno`, `score`,
-`rank`, `text`, `title`, `metadata` (the other fields of the document) and `longrank_passages`, the best passages.
-With a deadline, `longrank_partial` has the counts of a search that it cut short, else None.
+`rank`, `text`, `title`, `metadata` (all fields of the document but its text) and `longrank_passages`, its best
+passages. With a deadline, `longrank_partial` has the counts of a search that it cut short, else None.
 """
 
 from __future__ import annotations
