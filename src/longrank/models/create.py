@@ -48,7 +48,7 @@ def create_network(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network: DocumentNetwork = kind(model if kind.from_classifier else model.base_model, **chosen)
-    network.name, network.options = name, chosen
+    network.name, network.options = name, {**chosen, **network.found_options}
     if tokenizer is not None:
         network.begin(tokenizer)
     network.float().to(model.device)

@@ -107,7 +107,7 @@ def load_network(folder: Path) -> Loaded:
         skeleton = _skeleton(folder, kind)
         with _explained(folder / DESCRIPTION, "does not fit the encoder"):
             network = kind(skeleton, **options)
-    network.name, network.options = name, options
+    network.name, network.options = name, {**options, **network.found_options}
     missing = [key for file, module in network.files().items() for key in _fill(folder / file, module)]
     check_tokenizer(folder)
     with _explained(folder, "its tokenizer cannot be read"):

@@ -34,6 +34,7 @@ class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
         encoder: a transformers model without head.
         name: its key in `longrank.models.DOCUMENT_NETWORKS`.
         options: its options.
+        found_options: options that the model decided, with their values.
         unit: unit of a score: ``logit``; ``logprob`` of two outputs; ``logit_diff``.
         max_passages: most passages of a document; None: any number.
         max_query_tokens: most tokens of a query; None: the encoder's limit.
@@ -46,6 +47,7 @@ class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
     encoder: Any
     name: str = ""
     options: Mapping[str, Any]
+    found_options: Mapping[str, Any] = {}
     unit: str = "logit"
     max_passages: int | None = None
     max_query_tokens: int | None = None

@@ -42,6 +42,7 @@ class PassageScoreNetwork(DocumentNetwork):
         check_choice("score", score, ("logit", "logit_diff"))
         has_head = model.base_model is not model
         self.classifier = _stock(model, outputs) if has_head else _with_new_head(model, outputs or 1)
+        self.found_options = {"outputs": self.classifier.config.num_labels}
         self._difference, self.unit = score == "logit_diff", score
         if self._difference and self.classifier.config.num_labels == 1:
             raise InputError("one output has no difference", got="score = logit_diff", fix="use score = logit")

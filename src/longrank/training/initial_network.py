@@ -85,9 +85,10 @@ def _network(settings: DocumentTraining, model: Model, notes: Notes) -> tuple[An
     """Return the network to train and its tokenizer: from a folder, or new on a pretrained model."""
     options = settings.network
     if (model.path / DESCRIPTION).is_file():
-        _check_same(options, describe(model.path), model.path)
+        _check_name(options.name, describe(model.path), model.path)
         with loading(model):
             network, tokenizer, _ = load_network(model.path)
+        _check_options(options, network, model.path)
     else:
         network, tokenizer = new_network(
             options.name, model, notes, options=options.options, preset=options.preset, seed=settings.loop.seed
@@ -100,22 +101,32 @@ def _network(settings: DocumentTraining, model: Model, notes: Notes) -> tuple[An
     return network, tokenizer
 
 
-def _check_same(settings: NetworkSettings, description: Mapping[str, Any], path: Path) -> None:
+def _check_name(name: str, description: Mapping[str, Any], path: Path) -> None:
     """Refuse a folder whose document network is not the network of the settings.
 
     Raises:
-        InputError: it has another name or other options.
+        InputError: it has another name.
     """
-    if description["network"] != settings.name:
+    if description["network"] != name:
         raise InputError(
-            f"is the document network {description['network']}, the training is of {settings.name}",
+            f"is the document network {description['network']}, the training is of {name}",
             path=path,
-            fix=f"longrank create {settings.name} --model puts a new network on its encoder",
+            fix=f"longrank create {name} --model puts a new network on its encoder",
         )
+
+
+def _check_options(settings: NetworkSettings, network: DocumentNetwork, path: Path) -> None:
+    """Refuse a network whose options are not the options of the settings.
+
+    Raises:
+        InputError: it has other options.
+    """
     options = checked_options(settings.name, preset_options(settings.name, settings.preset) | settings.options)
-    then = {**options_of(settings.name), **description["options"]}
+    defaults = options_of(settings.name)
+    then = {**defaults, **network.options}
     for option, value in options.items():
-        if then.get(option) != value:
+        left_to_model = option in network.found_options and value == defaults[option]
+        if then.get(option) != value and not left_to_model:
             raise InputError(
                 f"is a network whose {option} is {shown(then.get(option))}",
                 path=path,

@@ -12,6 +12,7 @@ import pytest
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.types import Notes, Qrels, Query, Run
+from tiny_models import save_cross_encoder
 from training_collections import documents, write_collection, write_teacher
 
 pytestmark = pytest.mark.neural
@@ -500,6 +501,20 @@ def test_a_document_network_is_trained_on_from_its_weights(folder: Path, data: A
     ]:
         with pytest.raises(InputError, match=said):
             opened(folder, data, "hinge", network=network | {"model": str(tmp_path / "a")})
+
+
+@pytest.mark.parametrize("outputs", [0, 2])
+def test_a_network_whose_classifier_decided_its_outputs_is_trained_on(
+    folder: Path, data: Any, tmp_path: Path, outputs: int
+) -> None:
+    model = save_cross_encoder(tmp_path / "c")
+    first = opened(folder, data, "hinge", network={"name": "maxp", "model": str(model)})
+    assert first.network.options["outputs"] == 2
+    first.save(tmp_path / "a", {"steps": 1})
+    network = {"name": "maxp", "model": str(tmp_path / "a")}
+    assert opened(folder, data, "hinge", network=network | {"options": {"outputs": outputs}}).network.unit == "logit"
+    with pytest.raises(InputError, match="is a network whose outputs is 2"):
+        opened(folder, data, "hinge", network=network | {"options": {"outputs": 1}})
 
 
 def test_cut_queries_and_documents_are_counted_once_each(folder: Path, data: Any) -> None:
