@@ -75,6 +75,7 @@ class VectorFolders(NamedTuple):
         kind: kind of the vectors, for messages, and `passage_kind`, where none are stored.
         passage_kind: see `kind`.
         fix: cure of missing vectors, with a place for the index.
+        option: option of the command that stores them.
     """
 
     room: str
@@ -83,6 +84,12 @@ class VectorFolders(NamedTuple):
     kind: str
     passage_kind: str
     fix: str
+    option: str
+
+    def again(self, index: Index) -> str:
+        """Return the cure of stored vectors that cannot be searched."""
+        command = f"longrank index {index.place} {self.option} MODEL --passages PRESET"
+        return f"store them again, with their model and passages: {command}"
 
     def of(self, index: Index) -> dict[str, Path]:
         """Return the folders of finished vectors by name."""
@@ -111,7 +118,9 @@ class VectorFolders(NamedTuple):
         """
         folders, fix = self.of(index), self.fix.format(index.place)
         if name and name not in folders and (index.path / self.room / name).is_dir():
-            raise InputError("these vectors were never finished", path=index.path / self.room / name, fix=fix)
+            raise InputError(
+                "these vectors were never finished", path=index.path / self.room / name, fix=self.again(index)
+            )
         if not folders:
             raise InputError(f"the index has no {self.passage_kind}", path=index.place, fix=fix)
         if not name and len(folders) > 1 and model is not None:
@@ -142,7 +151,7 @@ class VectorFolders(NamedTuple):
         manifest, expected = read_manifest(folder), (self.format, self.version, index.digest)
         if (manifest.get("format"), manifest.get("version"), manifest.get("index")) != expected:
             what = "these vectors are of other documents or another version"
-            raise VectorsDoNotFit(what, path=folder, fix=self.fix.format(index.place))
+            raise VectorsDoNotFit(what, path=folder, fix=self.again(index))
 
     def store(
         self, index: Index, name: str, meta: Mapping[str, Any], write: Callable[[Path], None], notes: Notes
@@ -204,6 +213,7 @@ DENSE_FOLDERS = VectorFolders(
     "vectors",
     "passage vectors",
     "store vectors: longrank index {} --vectors minilm",
+    "--vectors",
 )
 SPARSE_FOLDERS = VectorFolders(
     SPARSE,
@@ -212,6 +222,7 @@ SPARSE_FOLDERS = VectorFolders(
     "sparse vectors",
     "sparse vectors",
     "store them: longrank index {} --sparse MODEL",
+    "--sparse",
 )
 
 

@@ -182,7 +182,7 @@ def test_a_changed_index_has_the_bytes_of_a_new_one_and_unchanged_documents_are_
     changed.add([Document("d004", "", "the king of the moon"), Document("new", "", "a river of bread")], replace=True)
     notes, seen = changed.notes.copy(), []
     assert STALE in notes
-    with pytest.raises(InputError, match="these vectors are of other documents or another version"):
+    with pytest.raises(InputError, match=r"of other documents or another version; .* --sparse MODEL --passages"):
         make_retriever(Index(folder), "sparse", model=model)
     encode = SparseModel.encode
     monkeypatch.setattr(SparseModel, "encode", lambda self, texts: (seen.append(texts), encode(self, texts))[1])
