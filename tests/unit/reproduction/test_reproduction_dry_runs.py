@@ -73,6 +73,20 @@ def test_the_commands_of_a_dry_run_parse_and_their_inputs_exist(
         made += _outputs(command)
 
 
+def test_a_network_that_is_trained_on_titles_is_used_with_titles(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["reproduce", "parade/table8", "--collection", str(tiny), "-o", str(tmp_path / "out"), "--dry-run"]
+    uses = []
+    for more in ([], ["--set", "train.read.title=true"]):
+        assert main([*arguments, *more]) == 0
+        commands = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
+        uses.append([{*command} for command in commands if command[:2] == ["longrank", "rerank"]])
+    assert uses[0]
+    assert not any("title=true" in words for words in uses[0])
+    assert all("title=true" in words for words in uses[1])
+
+
 def _parse(command: list[str]) -> None:
     """Parse a command as the command line does, and run nothing."""
     words, group = list(command), _parser(command[0])

@@ -91,6 +91,7 @@ def use_of(bench: Workbench, protocol: str, overrides: Overrides) -> Use:
     overrides = {"passages.preset": read.passages, "passages.options": read.options}
     overrides["scorer.options.max_tokens"] = read.max_tokens
     overrides |= {} if read.max_query_tokens is None else {"scorer.options.max_query_tokens": read.max_query_tokens}
+    overrides |= {"title": True} if read.title else {}
     depth = settings.test.depth or settings.validation.depth
     return Use(settings.network.name, overrides, depth, settings.samples.depth)
 
