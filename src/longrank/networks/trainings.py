@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,20 @@ def run_of(folder: Path) -> dict[str, Any]:
     record = _optional(description).get("record") if description.is_file() else _optional(folder / TRAINED)
     run = record.get("run") if isinstance(record, dict) else None
     return run if isinstance(run, dict) else {}  # other programs' files may have these names
+
+
+def read_otherwise(run: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield setting and value of a training that reads otherwise than `now`; None in `now` is not compared.
+
+    Args:
+        run: of `run_of`.
+        now: settings of a training's section ``read``.
+    """
+    training = run.get("training")
+    then = training.get("read", {}) if isinstance(training, dict) else {}
+    for key, value in now.items():
+        if value is not None and then.get(key) not in (None, value):
+            yield key, then[key]
 
 
 def _listed(found: dict[str, Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from longrank.errors import InputError, shown
 from longrank.formats.evidence import LINEAGE
 from longrank.index import Index
 from longrank.networks.model_files import Model
-from longrank.networks.trainings import united
+from longrank.networks.trainings import read_otherwise, united
 from longrank.protocols import Aggregator, DocumentScorer
 from longrank.ranking.build import attach_vectors
 from longrank.ranking.cascade import CheapScorers, open_selector
@@ -132,8 +132,6 @@ def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> Non
     """Note where a pipeline reads documents otherwise than the training of its network, which may cost quality."""
     if getattr(scorer, "model", None) is None:
         return
-    training = scorer.model.run.get("training")
-    then = training.get("read", {}) if isinstance(training, dict) else {}
     now = {
         "passages": settings.passages.preset,
         "options": dict(settings.passages.options),
@@ -141,12 +139,11 @@ def _about_reading(scorer: Any, settings: PipelineSettings, notes: Notes) -> Non
         "max_tokens": getattr(scorer, "max_tokens", None),
         "max_query_tokens": scorer.packer.max_query_tokens if hasattr(scorer, "packer") else None,
     }
-    for key, value in now.items():
-        if value is not None and then.get(key) not in (None, value):
-            notes.say(
-                f"'{scorer.model.name}' was trained with {key} {shown(then[key])} but reads with {shown(value)}: "
-                f"add --set {shlex.quote(f'{_SETTING_OF[key]}={toml_value(then[key])}')} to read as in training"
-            )
+    for key, then in read_otherwise(scorer.model.run, now):
+        notes.say(
+            f"'{scorer.model.name}' was trained with {key} {shown(then)} but reads with {shown(now[key])}: "
+            f"add --set {shlex.quote(f'{_SETTING_OF[key]}={toml_value(then)}')} to read as in training"
+        )
 
 
 def _choose_scorer(

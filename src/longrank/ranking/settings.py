@@ -272,11 +272,13 @@ def load_pipeline(
 
 def with_absolute_paths(settings: PipelineSettings) -> PipelineSettings:
     """Return settings that lead to the same models and calibration if the working folder changes."""
-    parts = {name: part for name in ("scorer", "select", "stop") if (part := getattr(settings, name)) is not None}
-    named = {name: part.model_copy(update={"model": absolute_model(part.model)}) for name, part in parts.items()}
-    if isinstance(stop := named.get("stop"), Stop):
-        named["stop"] = stop.model_copy(update={"calibration": str(Path(stop.calibration).absolute())})
-    return settings.model_copy(update=named)
+    parts = {name: getattr(settings, name) for name in ("scorer", "select", "stop")}
+    found: dict[str, dict[str, str]] = {
+        name: {"model": model} for name, part in parts.items() if part and (model := absolute_model(part.model))
+    }
+    if settings.stop is not None:
+        found.setdefault("stop", {})["calibration"] = str(Path(settings.stop.calibration).absolute())
+    return settings.model_copy(update={name: parts[name].model_copy(update=new) for name, new in found.items()})
 
 
 def unread(settings: PipelineSettings) -> list[str]:

@@ -73,7 +73,7 @@ class RankingTask:
         self._two_outputs = learns_two_outputs(settings)
         self._loss, self._reads = weighted_loss(settings.loss), loss_kind(settings.loss[0]).reads
         by_network = settings.teacher is not None and settings.teacher.model is not None
-        self.teacher = TeacherNetwork(settings, self.network) if by_network else None
+        self.teacher = TeacherNetwork(settings, self.network, notes) if by_network else None
         self._width = len(material.samples[0].doc_ids)
         self._cuts = Cuts(notes)
         self._choice = make_passage_choice(settings.samples.passages, keep=settings.samples.keep)

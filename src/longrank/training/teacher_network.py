@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from longrank.errors import InputError
+from longrank.errors import InputError, shown
 from longrank.models.description import describe
 from longrank.models.folders import load_network
 from longrank.models.network import padded
@@ -17,7 +17,7 @@ from longrank.models.network_reader import NetworkReader, query_limit
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
 from longrank.networks.loading import choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import find_model
-from longrank.networks.trainings import DESCRIPTION
+from longrank.networks.trainings import DESCRIPTION, read_otherwise
 from longrank.storage.kept import Kept, key_of
 from longrank.training.ranks import Ranks
 from longrank.types import Float32s, Notes
@@ -34,6 +34,7 @@ class TeacherNetwork:
     Args:
         settings: the training; its ``teacher.model`` names the network, its ``read`` the lengths.
         student: the network that learns.
+        notes: says if the teacher reads otherwise than in its own training.
 
     Attributes:
         fingerprint: identity of the teacher's files.
@@ -45,7 +46,7 @@ class TeacherNetwork:
         MissingExtra: torch or transformers are not installed.
     """
 
-    def __init__(self, settings: DocumentTraining, student: torch.nn.Module) -> None:
+    def __init__(self, settings: DocumentTraining, student: torch.nn.Module, notes: Notes) -> None:
         model = find_model(str(settings.teacher and settings.teacher.model))
         with loading(model):
             if describe(model.path)["untrained"]:
@@ -65,6 +66,12 @@ class TeacherNetwork:
                 f"the teacher reads at most {least} passages of a document, the student {most or 'any number'}",
                 path=model.path,
                 fix="make both with the same number of positions",
+            )
+        now = settings.read.model_dump()
+        for key, then in read_otherwise(model.run, now):
+            notes.say(
+                f"the teacher '{model.name}' was trained with read.{key} {shown(then)} "
+                f"but reads with {shown(now[key])}, as its student"
             )
         self.fingerprint, self.lineage = model.fingerprint, model.lineage
         self._network = network.to(Ranks().device)

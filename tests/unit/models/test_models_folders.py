@@ -68,6 +68,18 @@ def test_a_folder_from_before_position_embeddings_keeps_its_scores(encoders: Enc
     assert json.loads((tmp_path / "again" / "longrank.json").read_text())["options"]["positions"] == 0
 
 
+def test_a_folder_whose_description_lacks_the_number_of_outputs_has_that_of_its_classifier(
+    encoders: Encoders, tmp_path: Path
+) -> None:
+    from longrank.models.create import create_network
+    from longrank.models.folders import load_network, save_network
+
+    encoder, tokenizer = encoders.read("bert")
+    save_network(tmp_path / "old", create_network("maxp", encoder, {"outputs": 2}, tokenizer=tokenizer), tokenizer)
+    change("longrank.json", options={})(tmp_path / "old")
+    assert load_network(tmp_path / "old").network.options["outputs"] == 2
+
+
 def test_a_training_record_is_kept_and_replaces_untrained(encoders: Encoders, tmp_path: Path) -> None:
     from longrank.models.description import describe
     from longrank.models.folders import load_network

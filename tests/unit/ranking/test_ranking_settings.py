@@ -10,7 +10,7 @@ from longrank.cli.passage_vectors import PassageVectors
 from longrank.errors import InputError
 from longrank.index import build_index
 from longrank.ranking.pipeline import open_pipeline
-from longrank.ranking.settings import default_pipeline, load_pipeline, shipped_pipelines, with_absolute_paths
+from longrank.ranking.settings import default_pipeline, load_pipeline, shipped_pipelines, unread, with_absolute_paths
 from longrank.retrieval import BM25, WithFeedback
 from longrank.retrieval.feedback import RM3
 from longrank.verbs.index import add_vectors
@@ -161,6 +161,7 @@ def test_a_relative_calibration_stays_the_same_when_the_working_folder_changes(
     monkeypatch.chdir(tmp_path)
     settings = with_absolute_paths(load_pipeline("lexical", ["stop.calibration=stop.json"]))
     assert settings.stop is not None
+    assert unread(with_absolute_paths(load_pipeline("bm25"))) == []
     assert settings.stop.calibration == str(tmp_path / "stop.json")
 
 

@@ -153,10 +153,15 @@ def test_an_answer_in_part_that_lacks_documents_of_a_run_is_refused(store: Any, 
     engine.more = IN_PART[1]
     assert len(open_store(source).documents(["a", "b"], Notes())) == 2
     with pytest.raises(InputError, match="answered in part, and documents are lacking: time was over, or shards"):
+        open_store(source).documents(["a", "b"] * 50 + ["lost"], Notes())  # the second request lacks it
+    with pytest.raises(InputError, match="answered in part"):
         rerank(source, {"q": "fog harbour"}, {"q": {"a": 2.0, "lost": 1.0}}, pipeline="lexical", missing="keep")
 
 
-@pytest.mark.parametrize("change", [{"length": 40}, {"more": {"hits": None}}, {"more": {"hits": {"total": 3}}}])
+NO_SEARCH = [{"hits": hits} for hits in (None, {"total": 3}, [{"_id": "a"}], "a page", {"hits": [3]})]
+
+
+@pytest.mark.parametrize("change", [{"length": 40}, *({"more": one} for one in NO_SEARCH)])
 def test_an_answer_of_something_else_is_refused(store: Any, engine: Engine, change: dict[str, Any]) -> None:
     source = store()
     for name, value in change.items():
@@ -197,6 +202,8 @@ def test_passwords_and_keys_stand_in_files_of_their_own(
         (FIELDS + 'ca_certs = "lost"', "pages", "lost: no such file"),
         (FIELDS + 'encoder = "minilm"', "pages", "needs a `body`"),
         ('[body.query.match]\nt = "x"', "pages", "must contain"),
+        ('[body.query.match]\nt = "%(query)s"\nh = 10:00:00', "pages", r"`body` is no JSON: it lacks .*time\(10, 0\)"),
+        ('[body.query.match]\nt = "%(query)s"\nh = inf', "pages", "`body` is no JSON: Out of range float"),
         ('[body.query.match]\nt = "fog %(query)s"', "pages", "must be the whole text"),
         ('[body.query.match]\nt = "%(vector)s"', "pages", "need each other"),
         (FIELDS + "[body.query.match]\nt = '%(query)s'", "pages", "remove `fields`"),

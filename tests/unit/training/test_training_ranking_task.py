@@ -147,6 +147,15 @@ def test_a_teacher_network_teaches_its_own_logits(folder: Path, data: Any, tmp_p
         RankingTask(one, data, make_material(one, data), Notes())
 
 
+def test_a_teacher_that_reads_otherwise_than_in_its_training_is_noted(folder: Path, data: Any, tmp_path: Path) -> None:
+    notes, then = Notes(), {"passages": "windows", "title": True, "max_tokens": 32}
+    pointwise = {"samples": {"kind": "pointwise"}}
+    opened(folder, data, "cross-entropy", **pointwise).save(tmp_path / "t", {"run": {"training": {"read": then}}})
+    opened(folder, data, "mse", teacher={"model": str(tmp_path / "t")}, notes=notes, **pointwise)
+    said = "the teacher 't' was trained with read.title true but reads with false, as its student"
+    assert [line for line in notes.lines() if "was trained with" in line] == [said]
+
+
 def test_own_logits_are_not_in_evidence(folder: Path, data: Any) -> None:
     network = {"options": {"outputs": 2}}
     with pytest.raises(InputError, match=r"squared-distance needs the teacher's own logits.*set teacher.model"):

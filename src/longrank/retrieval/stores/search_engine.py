@@ -137,7 +137,7 @@ class SearchEngine(ABC):
             hits, in_part = self._answer({"query": condition, "size": size})
             if in_part and len(hits) < len(ids):
                 what = f"{self.name} answered in part, and documents are lacking: {_IN_PART}"
-                raise InputError(what, path=self.path, fix="try again, or raise `timeout`")
+                raise InputError(what, path=self.path, fix="try again; the log of the engine has the reason")
             found += self._records(hits)
         self._check_exact({record.doc_id for record, _ in found}, doc_ids)
         return documents_of((record for record, _ in found), self._place, notes)
@@ -163,10 +163,10 @@ class SearchEngine(ABC):
     def _answer(self, body: dict[str, Any]) -> Answer:
         with self._refusals():
             answer = self._send(body)
-        outer = answer.get("hits") if isinstance(answer, Mapping) else None
-        if not isinstance(hits := outer and outer.get("hits"), list):
+        hits = _hits_of(answer)
+        if hits is None:
             raise self._no_search(str(answer))
-        shards, clusters = answer.get("_shards", {}), answer.get("_clusters", {})
+        shards, clusters = answer.get("_shards") or {}, answer.get("_clusters") or {}
         lacking = [shards.get("failed"), *map(clusters.get, ("skipped", "partial", "failed"))]
         in_part = bool(answer.get("timed_out") or answer.get("terminated_early") or any(lacking))
         if any("_source" not in hit for hit in hits):
@@ -205,6 +205,14 @@ class SearchEngine(ABC):
     @abstractmethod
     def _fault(self, error: Any) -> Fault:
         """Describe an error of the client."""
+
+
+def _hits_of(answer: Any) -> list[Any] | None:
+    """Return the hits of a search's answer; None: it is another answer."""
+    outer = answer.get("hits") if isinstance(answer, Mapping) else None
+    hits = outer.get("hits") if isinstance(outer, Mapping) else None
+    is_search = isinstance(hits, list) and all(isinstance(hit, Mapping) and "_id" in hit for hit in hits)
+    return hits if is_search else None
 
 
 def reason_in(body: Any, otherwise: str) -> str:

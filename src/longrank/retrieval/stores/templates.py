@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from datetime import date
 from typing import Any
 
 PLACEHOLDERS = ("%(query)s", "%(k)s", "%(vector)s")
@@ -31,12 +33,23 @@ def strings_in(template: Any) -> Iterator[str]:
             yield from strings_in(part)
 
 
+def _day(value: Any) -> str:
+    """Return a day or time of TOML as text; the clients send it, too."""
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"it lacks {value!r}")
+
+
 def check_template(template: Any, *, encoder: bool) -> None:
     """Refuse a template without a query, with a placeholder inside a longer text, or with a vector that is not made.
 
     Raises:
         ValueError: names the fault and the cure.
     """
+    try:
+        json.dumps(template, default=_day, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`body` is no JSON: {error}") from None
     strings = list(strings_in(template))
     for text in strings:
         if text not in PLACEHOLDERS and any(placeholder in text for placeholder in PLACEHOLDERS):
