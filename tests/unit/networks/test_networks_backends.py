@@ -79,6 +79,14 @@ def test_padding_is_no_part_of_a_mean_over_openvinos_output(tmp_path: Path, fami
     check_same(BiEncoder, save_encoder(tmp_path / "m", family), "openvino")
 
 
+@openvino
+@pytest.mark.neural
+def test_padding_beyond_a_window_leaves_no_trace_in_layers_without_a_window(tmp_path: Path) -> None:
+    """Layer 3 of ModernBERT attends to all tokens, after layers with a window."""
+    folder = save_cross_encoder(tmp_path / "m", "modernbert", num_hidden_layers=4)
+    check_same(CrossEncoder, folder, "openvino")
+
+
 @onnx
 @pytest.mark.neural
 @pytest.mark.parametrize("family", ["bert", *slow("distilbert")])

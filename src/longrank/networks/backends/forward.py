@@ -29,6 +29,9 @@ class Exported:
     def __init__(self, encoder: Any, run: Run) -> None:
         self._encoder, self._run, self.inputs = encoder, run, input_names(encoder)
         self._longest, self._padding = position_limit(encoder), encoder.config.pad_token_id or 0
+        window = getattr(encoder.config, "local_attention", None)
+        self._step = _STEP if window is None else max(1, min(_STEP, window // 2))  # less than a token sees on a side
+        self._has_window = window is not None
 
     def __call__(
         self,
@@ -50,15 +53,38 @@ class Exported:
             raise TypeError(f"inputs of an exported encoder: {unknown}")
         types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
         features = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": types}
-        length = input_ids.shape[1]
-        extra = max(0, min(-length % _STEP, self._longest - length))
+        hidden = self._alike(features) if self._has_window else self._hidden(features)
+        hidden[attention_mask == 0] = 0  # a runtime may leave NaN here
+        return BaseModelOutputWithPooling(hidden, self._pooled(hidden))
+
+    def _alike(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return hidden states, [B, L, H]: texts of one width at a time, with less padding than an attention window.
+
+        A padded token whose window holds nothing but padding is NaN in a runtime, and so are all tokens after the next
+        layer that attends to it.
+        """
+        lengths = features["attention_mask"].sum(1)
+        widths = (lengths + self._step - 1) // self._step * self._step
+        hidden = None
+        for width in widths.unique().tolist():
+            rows = widths == width
+            found = self._hidden({name: values[rows, :width] for name, values in features.items()})
+            if hidden is None:
+                hidden = found.new_zeros(*features["input_ids"].shape, found.shape[2])
+            hidden[rows, : found.shape[1]] = found
+        return hidden
+
+    def _hidden(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the hidden states of padded texts, [B, L, H]."""
+        import torch
+
+        length = features["input_ids"].shape[1]
+        extra = max(0, min(-length % self._step, self._longest - length))
         fill = {"input_ids": self._padding}
         wider = {
             name: torch.nn.functional.pad(features[name], (0, extra), value=fill.get(name, 0)) for name in self.inputs
         }
-        hidden = torch.from_numpy(self._run({name: rows.numpy() for name, rows in wider.items()})[:, :length])
-        hidden[attention_mask == 0] = 0  # a runtime may leave NaN here
-        return BaseModelOutputWithPooling(hidden, self._pooled(hidden))
+        return torch.from_numpy(self._run({name: rows.numpy() for name, rows in wider.items()})[:, :length])
 
     def _pooled(self, hidden: torch.Tensor) -> torch.Tensor | None:
         """Return the pooled first token, [B, H]; ALBERT and BigBird store layer and activation of the pooler apart."""
