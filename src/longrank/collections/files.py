@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 from longrank.collections.collection import documents_of
 from longrank.collections.patterns import matches
@@ -125,7 +126,7 @@ def skip(path: Path, kind: str, reason: str, options: FileOptions, notes: Notes)
 def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
     """Yield the chosen files below a folder, sorted, without linked folders and LongRank's folders."""
 
-    def fail(error: OSError) -> None:
+    def fail(error: OSError) -> NoReturn:
         raise InputError(f"cannot be read: {error.strerror or error}", path=error.filename)
 
     for parent, folders, files in os.walk(folder, onerror=fail):
@@ -139,7 +140,11 @@ def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
         )
         chosen = (Path(parent, name) for name in sorted(files) if _is_chosen(before / name, options, False))
         for path in chosen:
-            if path.is_file():
+            try:
+                is_file = path.is_file()
+            except OSError as error:  # a folder may be listed and not entered
+                fail(error)
+            if is_file:
                 yield path
             else:
                 skip(path, "links to nothing, pipes and devices skipped", "", options, notes)

@@ -123,9 +123,12 @@ def unpacked(path: Path, n_docs: int) -> Bools:
     """Read the deletions of a segment.
 
     Raises:
-        IntegrityError: the file is of another size.
+        IntegrityError: the file is missing or of another size.
     """
-    bits = np.fromfile(path, np.uint8)
+    try:
+        bits = np.fromfile(path, np.uint8)
+    except FileNotFoundError:
+        raise IntegrityError(f"{path}: missing") from None
     if len(bits) != (n_docs + 7) // 8:
         raise IntegrityError(f"{path}: {len(bits)} bytes for {n_docs} documents; the file is damaged")
     return np.unpackbits(bits, count=n_docs).astype(np.bool_)

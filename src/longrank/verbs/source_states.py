@@ -127,6 +127,23 @@ def states_now(
     return states
 
 
+def check_not_emptied(places: Iterable[str], before: Mapping[str, SourceState], now: Mapping[str, SourceState]) -> None:
+    """Refuse a source that held documents at the last update and holds none: a failed export looks like that.
+
+    Raises:
+        InputError: such a source; a build refuses it, too.
+    """
+    for place in places:
+        then, left = (
+            sum(len(state.ids) for path, state in states.items() if path == place or Path(path).is_relative_to(place))
+            for states in (before, now)
+        )
+        if then and not left:
+            what = f"holds no document, and held {then} at the last update; nothing is changed"
+            fix = "put documents there, or build the index again without this source"
+            raise InputError(what, path=shown_source(place) if is_address(place) else place, fix=fix)
+
+
 def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str, str]) -> list[str]:
     """Return the sorted paths of the files that can be opened; mark the others for the next update, and add to `left`.
 

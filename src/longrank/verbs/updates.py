@@ -23,6 +23,7 @@ from longrank.verbs.recorded_build import telling_state
 from longrank.verbs.rows_digest import RowsDigest, digested
 from longrank.verbs.source_states import (
     SizeAndTime,
+    check_not_emptied,
     mark_unread,
     noting_visits,
     places_now,
@@ -211,6 +212,7 @@ def _apply(
         state = digests.get(path, RowsDigest()).state(path) if is_address(path) else now[path]
         now[path] = state._replace(ids=tuple(own))
     mark_unread(now, ids, visited, sources.files)
+    check_not_emptied(places_now(sources, index.path), sources.files, now)
     return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
 
 

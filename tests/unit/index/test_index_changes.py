@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import random
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from collections_of_words import LETTERS
-from longrank.errors import InputError
+from longrank.errors import InputError, IntegrityError
 from longrank.index import Index, tiers, verify_index
 from longrank.index.filter_parsing import parse_filter
 from longrank.index.filters import Filter
@@ -196,6 +197,16 @@ def test_many_changed_indexes_equal_new_builds(seed: int, tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are counted in /proc")
+def test_a_name_of_deletions_that_a_flipped_bit_changed_is_damage(tmp_path: Path) -> None:
+    Index.build([("a", "The sea."), ("b", "The ice.")], tmp_path / "index").delete(["a"])
+    path = tmp_path / "index" / "manifest.json"
+    entry = json.loads(path.read_text())["segments"][0]["deleted"]
+    other = entry[:-1] + ("0" if entry[-1] != "0" else "1")
+    path.write_text(path.read_text().replace(entry, other))
+    with pytest.raises(IntegrityError, match=f"{other}: missing"):
+        Index(tmp_path / "index")
+
+
 def test_many_commits_leave_no_file_open_until_garbage_collection(tmp_path: Path) -> None:
     index = Index.build([{"doc_id": "0", "text": "cats", "year": 2000}], tmp_path / "index")
     gc.collect()

@@ -151,11 +151,17 @@ def test_an_answer_in_part_is_counted(store: Any, engine: Engine, more: dict[str
 def test_an_answer_in_part_that_lacks_documents_of_a_run_is_refused(store: Any, engine: Engine) -> None:
     source = store()
     engine.more = IN_PART[1]
-    assert len(open_store(source).documents(["a", "b"], Notes())) == 2
-    with pytest.raises(InputError, match="answered in part, and documents are lacking: time was over, or shards"):
+    notes = Notes()
+    assert len(open_store(source).documents(["a", "b"], notes)) == 2
+    assert "requests for documents that" in notes.lines()[0]
+    assert "answered in part" in notes.lines()[0]
+    with pytest.raises(InputError, match="answered in part, and documents may be lacking: time was over, or shards"):
         open_store(source).documents(["a", "b"] * 50 + ["lost"], Notes())  # the second request lacks it
     with pytest.raises(InputError, match="answered in part"):
         rerank(source, {"q": "fog harbour"}, {"q": {"a": 2.0, "lost": 1.0}}, pipeline="lexical", missing="keep")
+    by_field = store('text = "page.body"\nid = "number"\nfields = ["page"]\n')
+    with pytest.raises(InputError, match="answered in part"):
+        open_store(by_field).documents(["7"], Notes())
 
 
 NO_SEARCH = [{"hits": hits} for hits in (None, {"total": 3}, [{"_id": "a"}], "a page", {"hits": [3]})]

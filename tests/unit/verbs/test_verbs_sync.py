@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from longrank.collections.files import files_of
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions, Record, SourceFile
@@ -163,6 +166,48 @@ def test_a_missing_source_is_refused_and_deletes_nothing(folder: Path, tmp_path:
     with pytest.raises(InputError, match="no such file or folder"):
         sync([folder], tmp_path / "index")
     assert len(Index(tmp_path / "index")) == 2
+
+
+@pytest.mark.parametrize("kind", ["file", "pattern", "folder", "rows"])
+def test_a_source_that_holds_no_document_any_more_is_refused_and_deletes_nothing(
+    folder: Path, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "own").mkdir()
+    exported, database = tmp_path / "own" / "one.jsonl", tmp_path / "rows.db"
+    exported.write_text('{"id": "1", "text": "Cows moo."}\n')
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("CREATE TABLE pages (id, text)")
+        connection.execute("INSERT INTO pages VALUES ('1', 'Cows moo.')")
+    sources = {"file": exported, "pattern": f"{exported.parent}/*.jsonl", "folder": exported.parent}
+    source = str(sources.get(kind, f"sqlite:///{database}?query=SELECT id, text FROM pages"))
+    sync([folder, source], tmp_path / "index")
+    exported.write_text("")
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DELETE FROM pages")
+    (folder / "a.txt").unlink()
+    with pytest.raises(InputError, match="holds no document, and held 1 at the last update; nothing is changed"):
+        sync([folder, source], tmp_path / "index")
+    assert len(Index(tmp_path / "index")) == 3
+    exported.write_text('{"id": "2", "text": "Cows moo."}\n')
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("INSERT INTO pages VALUES ('2', 'Cows moo.')")
+    sync([folder, source], tmp_path / "index")
+    assert [document.doc_id for document in Index(tmp_path / "index")] == ["b.txt", "2"]
+
+
+def test_a_folder_that_cannot_be_entered_is_an_error_of_its_own(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_file = Path.is_file
+
+    def refused(path: Path) -> bool:
+        if path.name == "a.txt":
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", refused)
+    with pytest.raises(InputError, match=r"a\.txt: cannot be read: Permission denied"):
+        list(files_of(folder, CorpusOptions(), Notes()))
 
 
 def test_a_watch_that_fails_ends_with_its_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,8 +135,9 @@ class SearchEngine(ABC):
             condition = {"ids": {"values": ids}} if field is None else {"terms": {field: ids}}
             size = len(ids) + 1  # so that one of several with the same id is among them
             hits, in_part = self._answer({"query": condition, "size": size})
-            if in_part and len(hits) < len(ids):
-                what = f"{self.name} answered in part, and documents are lacking: {_IN_PART}"
+            notes.add(f"requests for documents that {self.name} answered in part: {_IN_PART}", ids[0], in_part)
+            if in_part and (len(hits) < len(ids) or field is not None):  # a field may have an id several times
+                what = f"{self.name} answered in part, and documents may be lacking: {_IN_PART}"
                 raise InputError(what, path=self.path, fix="try again; the log of the engine has the reason")
             found += self._records(hits)
         self._check_exact({record.doc_id for record, _ in found}, doc_ids)
