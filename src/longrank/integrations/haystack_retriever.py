@@ -5,7 +5,7 @@ documents = retriever.run(query="how are hurricanes named")["documents"]
 documents[0].meta["longrank"]["passages"][0]["text"]
 """
 
-# Annotations are not deferred: old versions of Haystack (2.9 to 2.22) compare their text, and connect no component.
+# Annotations are not deferred: Haystack before 2.24 compares their text, so nothing connects to these inputs.
 
 from collections.abc import Mapping
 from typing import Any, Self

@@ -25,7 +25,7 @@ def description(
 
     Args:
         name: a key of `longrank.models.DOCUMENT_NETWORKS`.
-        options: options of the network that were set.
+        options: options of the network that were set, and those that its model decided.
         record: record of its training; None: untrained.
         lineage: earlier trainings of an untrained network's weights (`longrank.networks.trainings`).
     """

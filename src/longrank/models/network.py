@@ -34,7 +34,7 @@ class DocumentNetwork(torch.nn.Module, ABC):  # type: ignore[misc]
         encoder: a transformers model without head.
         name: its key in `longrank.models.DOCUMENT_NETWORKS`.
         options: its options.
-        found_options: options that the model decided, with their values.
+        found_options: options that can be left to the model, with the values of the built network.
         unit: unit of a score: ``logit``; ``logprob`` of two outputs; ``logit_diff``.
         max_passages: most passages of a document; None: any number.
         max_query_tokens: most tokens of a query; None: the encoder's limit.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from longrank.errors import InputError, LongRankError
 from longrank.networks.checks import check_weights, read_json
 from longrank.networks.feeding import Feeder, OffsetTokenizer
-from longrank.networks.inference import inference
+from longrank.networks.inference import inference, note_precision
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, own_weights, position_limit
 from longrank.networks.model_files import Model, module_folders
 from longrank.networks.module_settings import check_plain, check_reading
@@ -118,6 +118,7 @@ class SparseModel:
         ids = reader.tokenizer(text, truncation=False, add_special_tokens=network, verbose=False)["input_ids"]
         if len(ids) > limit:
             notes.add(f"queries cut at the model's {limit} tokens", f"query {query.query_id}")
+        note_precision(str(self._network.device), notes)
         with inference(str(self._network.device)):
             row = self._network.encode_query([query.text], convert_to_sparse_tensor=False, show_progress_bar=False)
         weights = row[0].float().cpu().numpy()

@@ -61,7 +61,8 @@ def test_presets_hold_options_that_networks_have(preset: str, name: str, encoder
 
     encoder, tokenizer = encoders.read("bert")
     network = create_network(name, encoder, tokenizer=tokenizer, preset=preset)
-    assert network.options == PRESETS[preset][name] | network.found_options
+    assert {**network.options, **PRESETS[preset][name]} == network.options
+    assert network.options.keys() - PRESETS[preset][name].keys() <= network.found_options.keys()
     assert name in DOCUMENT_NETWORKS
 
 

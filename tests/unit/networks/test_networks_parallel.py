@@ -100,6 +100,9 @@ def test_rounded_products_of_the_calling_program_are_noted(tmp_path: Path) -> No
     notes = Notes()
     scorer = CrossEncoder(find_model(str(save_cross_encoder(tmp_path / "m"))), device="cpu", notes=notes)
     scorer.logits("the fish", ["the long river", "a bank"])
+    sparse, of_query = SparseModel(find_model(str(save_splade(tmp_path / "sparse"))), Notes()), Notes()
+    sparse.query_weights(Query("q", "the river"), of_query)
+    assert "this program lets PyTorch round" in "\n".join(of_query.lines())
     assert "this program lets PyTorch round float32 products (precision '" in "\n".join(notes.lines())
 
 

@@ -63,7 +63,7 @@ class Exported:
         A padded token whose window holds nothing but padding is NaN in a runtime, and so are all tokens after the next
         layer that attends to it.
         """
-        lengths = features["attention_mask"].sum(1)
+        lengths = features["attention_mask"].sum(1).clamp(min=1)
         widths = (lengths + self._step - 1) // self._step * self._step
         hidden = None
         for width in widths.unique().tolist():
