@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -54,15 +55,17 @@ def places_now(sources: Sources, index: Path) -> list[str]:
     """
     places: list[str] = []
     for place in sources.places:
-        if (
-            is_address(place)
-            or not is_pattern(place)
-            or any(Path(file).is_relative_to(place) for file in sources.files)
-        ):
-            places.append(place)
-        else:
+        if _is_pattern(place, sources):
             places += [path for path in matching(place) if Path(path).resolve() != index.resolve()]
+        else:
+            places.append(place)
     return places
+
+
+def _is_pattern(place: str, sources: Sources) -> bool:
+    if is_address(place) or not is_pattern(place):
+        return False
+    return not any(Path(file).is_relative_to(place) for file in sources.files)
 
 
 def states_of(
@@ -127,21 +130,39 @@ def states_now(
     return states
 
 
-def check_not_emptied(places: Iterable[str], before: Mapping[str, SourceState], now: Mapping[str, SourceState]) -> None:
+def check_not_emptied(sources: Sources, index: Path, now: Mapping[str, SourceState]) -> None:
     """Refuse a source that held documents at the last update and holds none: a failed export looks like that.
 
     Raises:
         InputError: such a source; a build refuses it, too.
     """
-    for place in places:
-        then, left = (
-            sum(len(state.ids) for path, state in states.items() if path == place or Path(path).is_relative_to(place))
-            for states in (before, now)
+    places = {*places_now(sources, index)}
+    patterns = [place for place in sources.places if _is_pattern(place, sources)]
+    named = {place for place in sources.places if place not in patterns}
+    then, left = (_held(states, places) for states in (sources.files, now))
+    for pattern in patterns[:1]:  # the files that match now are other files than those of the last update
+        then[pattern], left[pattern] = (
+            sum(len(state.ids) for path, state in states.items() if not _within(path, named))
+            for states in (sources.files, now)
         )
-        if then and not left:
-            what = f"holds no document, and held {then} at the last update; nothing is changed"
-            fix = "put documents there, or build the index again without this source"
-            raise InputError(what, path=shown_source(place) if is_address(place) else place, fix=fix)
+    for place in sorted(place for place in then if then[place] and not left[place]):
+        what = f"holds no document, and held {then[place]} at the last update; nothing is changed"
+        fix = "put documents there, or build the index again without this source"
+        raise InputError(what, path=shown_source(place) if is_address(place) else place, fix=fix)
+
+
+def _held(states: Mapping[str, SourceState], places: Set[str]) -> Counter[str]:
+    """Return the number of documents of each place."""
+    held: Counter[str] = Counter()
+    for path, state in states.items():
+        for place in _within(path, places):
+            held[place] += len(state.ids)
+    return held
+
+
+def _within(path: str, places: Set[str]) -> list[str]:
+    """Return the places that a file is in: itself, and folders above it."""
+    return [place for place in (path, *map(str, Path(path).parents)) if place in places]
 
 
 def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str, str]) -> list[str]:

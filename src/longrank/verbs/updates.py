@@ -212,7 +212,7 @@ def _apply(
         state = digests.get(path, RowsDigest()).state(path) if is_address(path) else now[path]
         now[path] = state._replace(ids=tuple(own))
     mark_unread(now, ids, visited, sources.files)
-    check_not_emptied(places_now(sources, index.path), sources.files, now)
+    check_not_emptied(sources, index.path, now)
     return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
 
 

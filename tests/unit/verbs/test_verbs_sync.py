@@ -168,7 +168,7 @@ def test_a_missing_source_is_refused_and_deletes_nothing(folder: Path, tmp_path:
     assert len(Index(tmp_path / "index")) == 2
 
 
-@pytest.mark.parametrize("kind", ["file", "pattern", "folder", "rows"])
+@pytest.mark.parametrize("kind", ["file", "pattern", "renamed", "folder", "rows"])
 def test_a_source_that_holds_no_document_any_more_is_refused_and_deletes_nothing(
     folder: Path, tmp_path: Path, kind: str
 ) -> None:
@@ -178,10 +178,13 @@ def test_a_source_that_holds_no_document_any_more_is_refused_and_deletes_nothing
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("CREATE TABLE pages (id, text)")
         connection.execute("INSERT INTO pages VALUES ('1', 'Cows moo.')")
-    sources = {"file": exported, "pattern": f"{exported.parent}/*.jsonl", "folder": exported.parent}
+    pattern = f"{exported.parent}/*.jsonl"
+    sources = {"file": exported, "pattern": pattern, "renamed": pattern, "folder": exported.parent}
     source = str(sources.get(kind, f"sqlite:///{database}?query=SELECT id, text FROM pages"))
     sync([folder, source], tmp_path / "index")
     exported.write_text("")
+    if kind == "renamed":
+        exported = exported.rename(exported.with_name("other.jsonl"))
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("DELETE FROM pages")
     (folder / "a.txt").unlink()
