@@ -11,7 +11,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from errno import ELOOP, ENOENT, ENOTDIR
 from pathlib import Path
+from stat import S_ISREG
 from typing import NoReturn
 
 from longrank.collections.collection import documents_of
@@ -141,13 +143,23 @@ def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
         chosen = (Path(parent, name) for name in sorted(files) if _is_chosen(before / name, options, False))
         for path in chosen:
             try:
-                is_file = path.is_file()
+                is_file = _is_file(path)
             except OSError as error:  # a folder may be listed and not entered
                 fail(error)
             if is_file:
                 yield path
             else:
                 skip(path, "links to nothing, pipes and devices skipped", "", options, notes)
+
+
+def _is_file(path: Path) -> bool:
+    """Tell whether a path leads to a file. Python 3.14's `Path.is_file` hides that a folder cannot be entered."""
+    try:
+        return S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        if error.errno in (ENOENT, ENOTDIR, ELOOP):
+            return False
+        raise
 
 
 def _is_chosen(path: Path, options: FileOptions, folder: bool) -> bool:

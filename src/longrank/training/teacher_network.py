@@ -67,12 +67,6 @@ class TeacherNetwork:
                 path=model.path,
                 fix="make both with the same number of positions",
             )
-        now = settings.read.model_dump()
-        for key, then in read_otherwise(model.run, now):
-            notes.say(
-                f"the teacher '{model.name}' was trained with read.{key} {shown(then)} "
-                f"but reads with {shown(now[key])}, as its student"
-            )
         self.fingerprint, self.lineage = model.fingerprint, model.lineage
         self._network = network.to(Ranks().device)
         self._reader = NetworkReader(
@@ -87,6 +81,12 @@ class TeacherNetwork:
             path=model.path,
         )
         self._kept = Kept[Float32s](_KEPT_BYTES)
+        now = settings.read.model_dump() | {"max_query_tokens": self._reader.packer.max_query_tokens}
+        for key, then in read_otherwise(model.run, now):
+            notes.say(
+                f"the teacher '{model.name}' was trained with read.{key} {shown(then)} "
+                f"but reads with {shown(now[key])}, as its student"
+            )
 
     def outputs(self, pairs: Sequence[tuple[str, str]], sizes: Sequence[int], reads: str) -> torch.Tensor:
         """Return the outputs of documents, [D, C], or their scores, [D].

@@ -148,12 +148,14 @@ def test_a_teacher_network_teaches_its_own_logits(folder: Path, data: Any, tmp_p
 
 
 def test_a_teacher_that_reads_otherwise_than_in_its_training_is_noted(folder: Path, data: Any, tmp_path: Path) -> None:
-    notes, then = Notes(), {"passages": "windows", "title": True, "max_tokens": 32}
+    notes, then = Notes(), {"passages": "windows", "title": True, "max_tokens": 32, "max_query_tokens": 5}
     pointwise = {"samples": {"kind": "pointwise"}}
     opened(folder, data, "cross-entropy", **pointwise).save(tmp_path / "t", {"run": {"training": {"read": then}}})
     opened(folder, data, "mse", teacher={"model": str(tmp_path / "t")}, notes=notes, **pointwise)
     said = "the teacher 't' was trained with read.title true but reads with false, as its student"
-    assert [line for line in notes.lines() if "was trained with" in line] == [said]
+    title, query = [line for line in notes.lines() if "was trained with" in line]
+    assert title == said
+    assert query.startswith("the teacher 't' was trained with read.max_query_tokens 5 but reads with ")
 
 
 def test_own_logits_are_not_in_evidence(folder: Path, data: Any) -> None:

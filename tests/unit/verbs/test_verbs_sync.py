@@ -201,14 +201,14 @@ def test_a_source_that_holds_no_document_any_more_is_refused_and_deletes_nothing
 def test_a_folder_that_cannot_be_entered_is_an_error_of_its_own(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_file = Path.is_file
+    stat = Path.stat
 
-    def refused(path: Path) -> bool:
+    def refused(path: Path, **options: bool) -> os.stat_result:
         if path.name == "a.txt":
             raise PermissionError(13, "Permission denied", str(path))
-        return is_file(path)
+        return stat(path, **options)
 
-    monkeypatch.setattr(Path, "is_file", refused)
+    monkeypatch.setattr(Path, "stat", refused)
     with pytest.raises(InputError, match=r"a\.txt: cannot be read: Permission denied"):
         list(files_of(folder, CorpusOptions(), Notes()))
 
