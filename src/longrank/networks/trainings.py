@@ -56,7 +56,7 @@ def read_otherwise(run: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[t
         now: settings of a training's section ``read``.
     """
     training = run.get("training")
-    then = training.get("read", {}) if isinstance(training, dict) else {}
+    then = (training.get("read") or {}) if isinstance(training, dict) else {}
     for key, value in now.items():
         if value is not None and then.get(key) not in (None, value):
             yield key, then[key]

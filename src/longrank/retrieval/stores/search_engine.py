@@ -167,7 +167,9 @@ class SearchEngine(ABC):
         hits = _hits_of(answer)
         if hits is None:
             raise self._no_search(str(answer))
-        shards, clusters = answer.get("_shards") or {}, answer.get("_clusters") or {}
+        shards, clusters = (
+            found if isinstance(found := answer.get(name), Mapping) else {} for name in ("_shards", "_clusters")
+        )
         lacking = [shards.get("failed"), *map(clusters.get, ("skipped", "partial", "failed"))]
         in_part = bool(answer.get("timed_out") or answer.get("terminated_early") or any(lacking))
         if any("_source" not in hit for hit in hits):
