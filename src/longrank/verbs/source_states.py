@@ -162,7 +162,11 @@ def _held(states: Mapping[str, SourceState], places: Set[str]) -> Counter[str]:
 
 def _within(path: str, places: Set[str]) -> list[str]:
     """Return the places that a file is in: itself, and folders above it."""
-    return [place for place in (path, *map(str, Path(path).parents)) if place in places]
+    found, above = [], ""
+    while path != above:
+        found += [path] * (path in places)
+        above, path = path, os.path.dirname(path)  # noqa: PTH120 - ten times as fast as paths
+    return found
 
 
 def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str, str]) -> list[str]:
