@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from page.test_page_judging import Held, Judged, labelling, progress, rows
+from page.held import Held
+from page.test_page_judging import Judged, labelling, progress, rows
 from page.test_page_judging import judged as judged
 
 Show = Callable[..., Any]
@@ -221,7 +222,7 @@ def test_a_grade_whose_answer_comes_on_another_view_moves_nothing_there(show: Sh
     page = labelling(show, url)
     held = Held(page, "**/judgments")
     page.keyboard.press("2")
-    request = held.first()
+    request = held.nth(0)
     page.evaluate("location.hash = '#rerank'")
     page.locator("#rerank-query").fill("query")
     request.continue_()
@@ -246,7 +247,7 @@ def test_a_key_replaces_no_grade_that_a_result_does_not_show(fails: bool, show: 
     pressed(page, first).filter(has_text="2 relevant").wait_for()
     held = Held(page, "**/judgments?*")
     page.evaluate("location.hash = '#search?q=fox&p=lexical&k=5'")
-    request = held.first()
+    request = held.nth(0)
     if fails:
         request.fulfill(status=503, json={"code": "stopping", "message": "the server is stopping"})
         page.wait_for_selector(".refused")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from longrank.types import Notes
+from page.held import Held
 from page.test_page_access import CONTRASTS
 
 Show = Callable[..., Any]
@@ -42,26 +43,6 @@ def labelling(show: Show, url: str, topic: str = "t1", **options: Any) -> Any:
     page = show(f"{url}#label?topic={topic}", **options)
     page.wait_for_selector(".label-document")
     return page
-
-
-class Held:
-    """Requests of an address that wait for the test."""
-
-    def __init__(self, page: Any, address: str) -> None:
-        self.page = page
-        self.routes: list[Any] = []
-        page.route(address, self.hold)
-
-    def hold(self, route: Any) -> None:
-        self.routes.append(route)
-
-    def first(self) -> Any:
-        """Return the first request, once it is sent."""
-        for _ in range(1000):
-            if self.routes:
-                return self.routes[0]
-            self.page.wait_for_timeout(20)
-        raise AssertionError("no request was sent")
 
 
 def test_results_are_graded_by_key_and_the_focus_goes_on(show: Show, judged: Judged) -> None:
@@ -107,7 +88,7 @@ def test_a_key_grades_no_result_before_the_grades_of_its_query_are_there(
     held = Held(page, "**/judgments?query=hound")
     page.evaluate("location.hash = '#search?q=hound&p=lexical'")
     page.wait_for_selector("[data-pipeline=lexical] .card[data-doc=hound]")
-    request = held.first()
+    request = held.nth(0)
     if fails:
         request.fulfill(status=503, json={"code": "stopping", "message": "the server is stopping"})
         page.wait_for_selector(".problem")
@@ -132,7 +113,7 @@ def test_a_key_grades_no_document_of_the_pool_before(show: Show, judged: Judged)
     page = labelling(show, url)
     held = Held(page, "**/pool?query_id=t2")
     page.evaluate("location.hash = '#label?topic=t2'")
-    request = held.first()
+    request = held.nth(0)
     page.locator("#topic").evaluate("(select) => select.blur()")
     page.locator("#view-label").dispatch_event("keydown", {"key": "3"})
     page.wait_for_timeout(300)

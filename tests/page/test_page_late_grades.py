@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from page.held import Held
 from page.test_page_grading import first_of_pool, press, reads, results
-from page.test_page_judging import Held, Judged, labelling, progress, rows, title
+from page.test_page_judging import Judged, labelling, progress, rows, title
 from page.test_page_judging import judged as judged
 
 pytestmark = pytest.mark.slow
@@ -26,7 +27,7 @@ def test_a_grade_that_is_not_kept_is_told_on_the_next_view(
     doc_id = first_of_pool(page, url)
     held = Held(page, "**/judgments")
     press(page, doc_id, "2")
-    request = held.first()
+    request = held.nth(0)
     page.evaluate(f"location.hash = '{place}'")
     if "search" in place:
         page.wait_for_selector(".column:not([aria-busy]) .grades")
@@ -56,8 +57,8 @@ def test_a_grade_whose_answer_is_lost_can_be_sent_again_and_undone(
     for key, expected in (("2", [f"t1 0 {doc_id} 2"]), ("u", [])):
         held = Held(page, "**/judgments")
         press(page, doc_id, key)
-        held.first().fetch()
-        held.first().abort()
+        held.nth(0).fetch()
+        held.nth(0).abort()
         reads(qrels, page, expected)
         page.unroute("**/judgments")
         page.get_by_role("button", name="Try again").click()
@@ -72,7 +73,7 @@ def test_a_step_while_a_grade_is_sent_is_not_taken_back_by_the_answer(show: Show
     page = labelling(show, url)
     held = Held(page, "**/judgments")
     page.locator(".label-document h2").press("2")
-    request = held.first()
+    request = held.nth(0)
     page.keyboard.press("p")
     shown = title(page)
     request.continue_()

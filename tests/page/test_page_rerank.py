@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from page.held import Held
+
 Show = Callable[..., Any]
 TEXTS = ["Bread and salt.", "😀 漢字 the fox\n\nand a second fox", "the moon met --- no fox: 'quoted' $HOME \\n `ls`"]
 
@@ -118,21 +120,17 @@ def test_a_ranking_that_its_deadline_cuts_short_is_shown(show: Show, server: str
 
 
 def test_a_form_that_changes_while_its_texts_are_ranked_makes_the_ranking_old(show: Show, server: str) -> None:
-    held: list[Any] = []
-
-    def hold(route: Any) -> None:
-        held.append(route)
-
-    page = show(f"{server}#rerank", prepare=lambda page: page.route("**/v2/rerank", hold))
+    page = show(f"{server}#rerank")
+    held = Held(page, "**/v2/rerank")
     page.fill("#rerank-query", "fox")
     page.fill("#texts", "\n---\n".join(TEXTS))
     page.get_by_role("button", name="Rank", exact=True).click()
     page.wait_for_selector("#ranking .waiting")
     page.fill("#rerank-query", "moon")
-    held[0].continue_()
+    held.nth(0).continue_()
     page.wait_for_selector("#ranking.stale .old")
     page.get_by_role("button", name="Rank", exact=True).click()
     page.wait_for_selector("#ranking:not(.stale) .waiting")
-    held[1].continue_()
+    held.nth(1).continue_()
     page.wait_for_selector("#ranking .card")
     assert page.locator("#ranking .old").count() == 0
