@@ -128,10 +128,7 @@ def skip(path: Path, kind: str, reason: str, options: FileOptions, notes: Notes)
 def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
     """Yield the chosen files below a folder, sorted, without linked folders and LongRank's folders."""
 
-    def fail(error: OSError) -> NoReturn:
-        raise InputError(f"cannot be read: {error.strerror or error}", path=error.filename)
-
-    for parent, folders, files in os.walk(folder, onerror=fail):
+    for parent, folders, files in os.walk(folder, onerror=_fail):
         if MANIFEST in files and _is_written_by_us(Path(parent)):
             notes.add("folders written by longrank skipped", parent)
             folders.clear()
@@ -142,24 +139,27 @@ def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
         )
         chosen = (Path(parent, name) for name in sorted(files) if _is_chosen(before / name, options, False))
         for path in chosen:
-            try:
-                is_file = _is_file(path)
-            except OSError as error:  # a folder may be listed and not entered
-                fail(error)
-            if is_file:
+            if _is_file(path):
                 yield path
             else:
                 skip(path, "links to nothing, pipes and devices skipped", "", options, notes)
 
 
+def _fail(error: OSError) -> NoReturn:
+    raise InputError(f"cannot be read: {error.strerror or error}", path=error.filename)
+
+
 def _is_file(path: Path) -> bool:
-    """Tell whether a path leads to a file. Python 3.14's `Path.is_file` hides that a folder cannot be entered."""
+    """Tell whether a path leads to a file.
+
+    A folder may be listed and not entered; Python 3.14's `Path.is_file` hides that.
+    """
     try:
         return S_ISREG(path.stat().st_mode)
     except OSError as error:
-        if error.errno in (ENOENT, ENOTDIR, ELOOP):
-            return False
-        raise
+        if error.errno not in (ENOENT, ENOTDIR, ELOOP):
+            _fail(error)
+        return False
 
 
 def _is_chosen(path: Path, options: FileOptions, folder: bool) -> bool:

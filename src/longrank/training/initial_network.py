@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from longrank.errors import InputError, shown
 from longrank.models.create import checked_options, options_of, preset_options
-from longrank.models.description import describe
 from longrank.models.folders import load_network
 from longrank.models.network import DocumentNetwork
 from longrank.models.network_reader import NetworkReader, query_limit
@@ -85,10 +84,9 @@ def _network(settings: DocumentTraining, model: Model, notes: Notes) -> tuple[An
     """Return the network to train and its tokenizer: from a folder, or new on a pretrained model."""
     options = settings.network
     if (model.path / DESCRIPTION).is_file():
-        _check_name(options.name, describe(model.path), model.path)
         with loading(model):
             network, tokenizer, _ = load_network(model.path)
-        _check_options(options, network, model.path)
+        _check_same(options, network, model.path)
     else:
         network, tokenizer = new_network(
             options.name, model, notes, options=options.options, preset=options.preset, seed=settings.loop.seed
@@ -101,26 +99,18 @@ def _network(settings: DocumentTraining, model: Model, notes: Notes) -> tuple[An
     return network, tokenizer
 
 
-def _check_name(name: str, description: Mapping[str, Any], path: Path) -> None:
+def _check_same(settings: NetworkSettings, network: DocumentNetwork, path: Path) -> None:
     """Refuse a folder whose document network is not the network of the settings.
 
     Raises:
-        InputError: it has another name.
+        InputError: it has another name or other options.
     """
-    if description["network"] != name:
+    if network.name != settings.name:
         raise InputError(
-            f"is the document network {description['network']}, the training is of {name}",
+            f"is the document network {network.name}, the training is of {settings.name}",
             path=path,
-            fix=f"longrank create {name} --model puts a new network on its encoder",
+            fix=f"longrank create {settings.name} --model puts a new network on its encoder",
         )
-
-
-def _check_options(settings: NetworkSettings, network: DocumentNetwork, path: Path) -> None:
-    """Refuse a network whose options are not the options of the settings.
-
-    Raises:
-        InputError: it has other options.
-    """
     options = checked_options(settings.name, preset_options(settings.name, settings.preset) | settings.options)
     defaults = options_of(settings.name)
     then = {**defaults, **network.options}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -49,20 +48,18 @@ def recorded(source: str) -> tuple[str, ...]:
 
 
 def places_now(sources: Sources, index: Path) -> list[str]:
-    """Return the sources with the files and folders that match patterns now, without the index itself.
-
-    A file or folder of the last time is no pattern, even if it is gone.
-    """
+    """Return the sources with the files and folders that match patterns now, without the index itself."""
     places: list[str] = []
     for place in sources.places:
-        if _is_pattern(place, sources):
+        if stands_for_matches(place, sources):
             places += [path for path in matching(place) if Path(path).resolve() != index.resolve()]
         else:
             places.append(place)
     return places
 
 
-def _is_pattern(place: str, sources: Sources) -> bool:
+def stands_for_matches(place: str, sources: Sources) -> bool:
+    """Tell whether a source is a pattern; a file or folder of the last time is none, even if it is gone."""
     if is_address(place) or not is_pattern(place):
         return False
     return not any(Path(file).is_relative_to(place) for file in sources.files)
@@ -128,45 +125,6 @@ def states_now(
         if place in known:
             states[place] = states[place]._replace(ids=known[place].ids)
     return states
-
-
-def check_not_emptied(sources: Sources, index: Path, now: Mapping[str, SourceState]) -> None:
-    """Refuse a source that held documents at the last update and holds none: a failed export looks like that.
-
-    Raises:
-        InputError: such a source; a build refuses it, too.
-    """
-    places = {*places_now(sources, index)}
-    patterns = [place for place in sources.places if _is_pattern(place, sources)]
-    named = {place for place in sources.places if place not in patterns}
-    then, left = (_held(states, places) for states in (sources.files, now))
-    for pattern in patterns[:1]:  # the files that match now are other files than those of the last update
-        then[pattern], left[pattern] = (
-            sum(len(state.ids) for path, state in states.items() if not _within(path, named))
-            for states in (sources.files, now)
-        )
-    for place in sorted(place for place in then if then[place] and not left[place]):
-        what = f"holds no document, and held {then[place]} at the last update; nothing is changed"
-        fix = "put documents there, or build the index again without this source"
-        raise InputError(what, path=shown_source(place) if is_address(place) else place, fix=fix)
-
-
-def _held(states: Mapping[str, SourceState], places: Set[str]) -> Counter[str]:
-    """Return the number of documents of each place."""
-    held: Counter[str] = Counter()
-    for path, state in states.items():
-        for place in _within(path, places):
-            held[place] += len(state.ids)
-    return held
-
-
-def _within(path: str, places: Set[str]) -> list[str]:
-    """Return the places that a file is in: itself, and folders above it."""
-    found, above = [], ""
-    while path != above:
-        found += [path] * (path in places)
-        above, path = path, os.path.dirname(path)  # noqa: PTH120 - ten times as fast as paths
-    return found
 
 
 def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str, str]) -> list[str]:

@@ -19,11 +19,11 @@ from longrank.index.sources import Sources, SourceState, read_sources, write_sou
 from longrank.index.writer import IndexWriter
 from longrank.storage.remote import changing
 from longrank.types import Document, Notes
+from longrank.verbs.emptied_sources import check_not_emptied
 from longrank.verbs.recorded_build import telling_state
 from longrank.verbs.rows_digest import RowsDigest, digested
 from longrank.verbs.source_states import (
     SizeAndTime,
-    check_not_emptied,
     mark_unread,
     noting_visits,
     places_now,
