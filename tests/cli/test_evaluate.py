@@ -138,7 +138,11 @@ def test_every_format_prints_the_same_figures(format: str, folder: Path, capsys:
         (("qrels.txt", "bm25.run", "--format", "xml"), "--format takes table or json or csv or latex or markdown"),
         (("qrels.txt", "bm25.run", "--per-query", "--format", "latex"), "--format takes table or json or csv (got"),
         (("qrels.txt", "bm25.run", "--per-query", "--baseline", "maxp.run"), "use one of them"),
-        (("qrels.txt", "bm25.run", "--threshold", "2"), "threshold must be between 0 and 1 (got 2.0)"),
+        (("qrels.txt", "bm25.run", "--threshold", "2"), "a threshold has no effect without a baseline (got 2.0)"),
+        (
+            ("qrels.txt", "bm25.run", "--baseline", "maxp.run", "--threshold", "2"),
+            "threshold must be between 0 and 1 (got 2.0)",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_2(
@@ -156,7 +160,7 @@ def test_a_mistake_is_one_line_and_exit_2(
 
 def test_a_test_without_a_baseline_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["evaluate", str(tmp_path / "q"), str(tmp_path / "r"), "--correction", "holm"]) == 2
-    assert "name it with --baseline RUN" in capsys.readouterr().err
+    assert "a correction has no effect without a baseline (got 'holm'); name a baseline" in capsys.readouterr().err
 
 
 def test_a_collection_folder_stands_for_its_queries_and_qrels(

@@ -40,8 +40,8 @@ def evaluate(
     test: Annotated[str | None, typer.Option(help="Paired two-sided test: t or randomization. [default: t]")] = None,
     correction: Annotated[str | None, typer.Option(help="Correction for several tests: bonferroni or holm.")] = None,
     threshold: Annotated[
-        float, typer.Option(help="Significance level; differences with p below it are marked.")
-    ] = 0.05,
+        float | None, typer.Option(help="Significance level; differences with p below it are marked. [default: 0.05]")
+    ] = None,
     per_query: Annotated[
         bool, typer.Option("--per-query", help="Print the values of each topic, as trec_eval -q does.")
     ] = False,
@@ -64,8 +64,6 @@ def evaluate(
     choice("--format", format, list(PER_QUERY_RENDERERS if per_query else RENDERERS))
     if per_query and baseline is not None:
         raise InputError("--per-query and --baseline cannot be combined", fix="use one of them")
-    if baseline is None and (test or correction):
-        raise InputError("--test and --correction need a baseline", fix="name it with --baseline RUN")
     if plot is not None and baseline is None:
         raise InputError("--plot shows differences from a baseline", fix="name it with --baseline RUN")
     plot_file(plot, qrels, *runs, baseline)

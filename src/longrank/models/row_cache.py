@@ -1,7 +1,8 @@
 """Cache of passage representations in a file, shared by runs and trainings.
 
     key     SHA-256 of weights, configuration, method and dtype of the encoder, of the pair's token ids and segments,
-            and, for networks that tell the query's tokens from the passage's, of the query's end
+            and, for networks that tell the query's tokens from the passage's, of the query's end; and of the precision,
+            where the program lets PyTorch round float32 products
     value   the row, float32
 
 All networks on one encoder share the rows, so other aggregators can score and train without reading passages again.
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.networks.inference import rounding
 from longrank.storage.key_values import KeyValues
 from longrank.text.packing import Packed
 from longrank.types import Notes
@@ -67,6 +69,7 @@ class RowCache:
 
     def _key(self, one: Packed) -> bytes:
         digest = self._begun.copy()
+        digest.update(rounding().encode())
         for part in (one.ids, one.type_ids):
             digest.update(np.asarray(part, dtype="<i4").tobytes())
         if self._told_apart:  # a separator's text in the query: equal ids, and without segments nothing else differs

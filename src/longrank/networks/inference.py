@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -27,6 +28,13 @@ def note_precision(device: str, notes: Notes) -> None:
         notes.say(
             f"this program lets PyTorch round float32 products (precision '{precision}'): scores may differ a little"
         )
+
+
+def rounding() -> str:
+    """Return the precisions to which the program lets PyTorch round float32 products; empty: it does not round."""
+    if "torch" not in sys.modules:  # nothing is computed by PyTorch
+        return ""
+    return " ".join(f"{kind}={precision}" for kind in ("cpu", "cuda") if (precision := _rounded_to(kind)))
 
 
 def _rounded_to(kind: str) -> str:

@@ -1,6 +1,7 @@
 """Cache of passage scores in a file, shared by runs.
 
-    key     SHA-256 of the scorer's fingerprint, the query's text and the passage's text as the scorer reads it
+    key     SHA-256 of the scorer's fingerprint, the query's text and the passage's text as the scorer reads it; and
+            of the precision, where the program lets PyTorch round float32 products
     value   the score, float32; whether the text was cut
 
 The same query and text have the same entry in any document, collection or run. Only passages without an entry are read,
@@ -19,6 +20,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from longrank.errors import InputError
+from longrank.networks.inference import rounding
 from longrank.protocols import PassageScorer, PassageScores, ScoringTask
 from longrank.storage.key_values import KeyValues
 from longrank.types import Notes
@@ -120,7 +122,7 @@ class ScoreCache:
 
     def _keys(self, task: ScoringTask) -> Iterator[bytes]:
         begun = hashlib.sha256()
-        for text in (self._scorer.fingerprint, task.query.text):
+        for text in (f"{self._scorer.fingerprint}{rounding()}", task.query.text):
             begun.update(_delimited(text))
         for text in task.texts:
             digest = begun.copy()

@@ -35,7 +35,7 @@ def evaluate(
     residual: Any = (),
     test: str | None = None,
     correction: str | None = None,
-    threshold: float = 0.05,
+    threshold: float | None = None,
     notes: Notes | None = None,
 ) -> Evaluation:
     """Measure runs as trec_eval does.
@@ -53,7 +53,7 @@ def evaluate(
         residual: earlier judgments, or a list of such; the documents that they judge are left out.
         test: paired two-sided test of the differences from the baseline, ``"t"`` (the default) or ``"randomization"``.
         correction: for several tests, ``"bonferroni"`` or ``"holm"``.
-        threshold: differences with p below it are marked.
+        threshold: differences with p below it are marked; None: 0.05.
         notes: counts remarks on the inputs; the result carries it.
 
     Returns:
@@ -61,19 +61,20 @@ def evaluate(
         one of several; `per_query` has the values of each topic.
 
     Raises:
-        InputError: an unknown measure, test or correction, a test or correction without a baseline, an option out of
-            range, a run without a judged query, or a fault of an input.
+        InputError: an unknown measure, test or correction, a test, correction or threshold without a baseline, an
+            option out of range, a run without a judged query, or a fault of an input.
 
     Example:
         >>> evaluate({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, "RR")["RR"]
         0.5
     """
     notes = Notes() if notes is None else notes
-    for kind, known, given in (("test", TESTS, test), ("correction", CORRECTIONS, correction)):
-        if given is not None:
-            lookup(known, given, kind)
-            if baseline is None:
-                raise InputError(f"`{kind}` has no effect without a baseline", got=given, fix="name it by `baseline`")
+    for known, name, kind in ((TESTS, test, "test"), (CORRECTIONS, correction, "correction")):
+        if name is not None:
+            lookup(known, name, kind)
+    for kind, given in {"test": test, "correction": correction, "threshold": threshold}.items():
+        if baseline is None and given is not None:
+            raise InputError(f"a {kind} has no effect without a baseline", got=given, fix="name a baseline")
     names = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else list(measures)
     parsed = parse_measures(names, level)
     judged_before = judged_documents(read_qrels(source, notes) for source in _sources(residual))
@@ -95,8 +96,9 @@ def evaluate(
             origin=system.place,
         )
         note_coverage(judgments, system, notes, fate)
-    name = None if baseline is None else next(iter(results))
-    return compare(results, baseline=name, test=test or "t", correction=correction, threshold=threshold, notes=notes)
+    first = None if baseline is None else next(iter(results))
+    alpha = 0.05 if threshold is None else threshold
+    return compare(results, baseline=first, test=test or "t", correction=correction, threshold=alpha, notes=notes)
 
 
 def _sources(judgments: Any) -> Iterable[Any]:

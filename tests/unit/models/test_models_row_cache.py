@@ -52,6 +52,21 @@ def test_what_is_kept_gives_the_same_scores_and_nothing_is_read_twice(tmp_path: 
         assert one.scores.tobytes() == other.scores.tobytes() == expected.scores.tobytes()
 
 
+def test_rows_of_rounded_products_are_kept_apart(tmp_path: Path) -> None:
+    import torch
+
+    folder, rounded, again = save_document_network(tmp_path / "m", "parade-max"), Notes(), Notes()
+    scorer(folder, tmp_path / "cache").score(TASKS)
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        scorer(folder, tmp_path / "cache", rounded).score(TASKS)
+    finally:
+        torch.set_float32_matmul_precision(before)
+    scorer(folder, tmp_path / "cache", again).score(TASKS)
+    assert (counts(rounded), counts(again)) == ((0, 4), (4, 0))
+
+
 def test_other_aggregators_on_the_same_encoder_share_what_is_kept(tmp_path: Path) -> None:
     for name, expected in (("parade-max", (0, 4)), ("parade-attn", (4, 0)), ("vanilla-bert", (4, 0))):
         folder, notes = save_document_network(tmp_path / name, name, encoder_seed=1), Notes()

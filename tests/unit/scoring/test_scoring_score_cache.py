@@ -71,6 +71,20 @@ def test_another_query_text_or_another_scorer_is_unknown(tmp_path: Path) -> None
     assert other.read == ["a"]
 
 
+def test_scores_of_rounded_products_are_kept_apart(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    exact, rounded, again = Lengths(), Lengths(), Lengths()
+    ScoreCache(exact, tmp_path / "c", Notes()).score([task("q", ["a"])])
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        ScoreCache(rounded, tmp_path / "c", Notes()).score([task("q", ["a"])])
+    finally:
+        torch.set_float32_matmul_precision(before)
+    ScoreCache(again, tmp_path / "c", Notes()).score([task("q", ["a"])])
+    assert (exact.read, rounded.read, again.read) == (["a"], ["a"], [])
+
+
 def test_cut_queries_are_counted_once_whether_their_passages_are_read_or_known(tmp_path: Path) -> None:
     ScoreCache(Lengths(), tmp_path / "c", Notes()).score([task("q", ["a"], "1"), task("r", ["a"], "2")])
     inner = Lengths()

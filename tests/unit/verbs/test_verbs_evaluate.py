@@ -165,8 +165,9 @@ def test_runs_of_one_tag_in_memory_are_told_apart() -> None:
         (BM25, {"baseline": 3}, "no run can be read from a int"),
         (BM25, {"test": "z"}, r"unknown test \(got 'z'\)"),
         (BM25, {"correction": "sidak"}, r"unknown correction \(got 'sidak'\)"),
-        (BM25, {"test": "t"}, r"`test` has no effect without a baseline \(got 't'\)"),
-        ([BM25, MAXP], {"correction": "holm"}, r"`correction` has no effect without a baseline"),
+        (BM25, {"test": "t"}, r"a test has no effect without a baseline \(got 't'\)"),
+        ([BM25, MAXP], {"correction": "holm"}, r"a correction has no effect without a baseline"),
+        ([BM25, MAXP], {"threshold": 0.01}, r"a threshold has no effect without a baseline \(got 0.01\)"),
     ],
 )
 def test_a_wrong_type_or_name_is_one_sentence(runs: Any, options: dict[str, Any], message: str) -> None:
