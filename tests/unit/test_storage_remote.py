@@ -134,16 +134,23 @@ def test_hidden_files_stay_on_the_machine_that_wrote_them(s3: Stores, cache: Pat
 def test_hidden_files_stay_when_another_machine_changes_the_folder_and_go_when_it_replaces_it(
     s3: Stores, cache: Path, tmp_path: Path
 ) -> None:
-    write(PLACE, a="1", **{".record": "paths of this machine", ".lock": ""})
+    segment = {"part__manifest.json": "checksums", "part__counts": "1 1 1"}
+    write(PLACE, **segment, **{".record": "paths of this machine", ".lock": ""})
     for elsewhere, expected in (
-        ({"anew": False, "b": "2"}, {"a": "1", "b": "2", ".record": "paths of this machine"}),
-        ({"c": "3"}, {"c": "3"}),
+        (
+            {"anew": False, "b": "2"},
+            {"part/manifest.json", "part/counts", "b", ".record"},
+        ),
+        (  # of other documents with equal counts
+            {"part__counts": "1 1 1", "part__manifest.json": "other checksums"},
+            {"part/manifest.json", "part/counts"},
+        ),
     ):
         cache.rename(tmp_path / "this machine")
         write(PLACE, **elsewhere)  # type: ignore[arg-type]
         shutil.rmtree(cache)
         (tmp_path / "this machine").rename(cache)
-        assert contents(local(PLACE)) == expected
+        assert set(contents(local(PLACE))) == expected
 
 
 def test_only_changed_files_are_sent_and_fetched_and_old_ones_are_removed(s3: Stores, cache: Path) -> None:

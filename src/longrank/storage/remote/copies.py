@@ -15,7 +15,7 @@ from longrank.small_files import RECORD, read_small
 from longrank.storage.cache import cache_folder
 from longrank.storage.files import atomic_write, unlocked_behind
 from longrank.storage.folders import sync_tree
-from longrank.storage.manifests import sha256_of
+from longrank.storage.manifests import MANIFEST, sha256_of
 from longrank.storage.remote.addresses import address_of
 from longrank.storage.remote.contents import Contents, File, files_of, parsed, read_contents, seen_contents
 from longrank.storage.remote.downloads import Download, download, link_or_copy
@@ -212,17 +212,23 @@ def _manifests(shelf: Path) -> dict[Path, Mapping[str, File]]:
 
 
 def _carry_hidden(contents: Contents, earlier: Mapping[Path, Mapping[str, File]], part: Path) -> None:
-    """Take hidden files, which stay on this machine, from copies of which this version is a change: they share a file.
+    """Take hidden files, which stay on this machine, from copies of which this version is a change.
 
-    Of several, the newest copy gives them.
+    A change keeps a part of the folder: the manifest of a folder inside, which has the checksums of all files there.
+    Other files are no sign of it: two unrelated indexes may have equal counts. Of several copies, the newest gives them.
     """
-    own = {(name, file.sha256) for name, file in contents.files.items()}
+    own = _parts(contents.files)
     for path in sorted(earlier, key=lambda path: path.stat().st_mtime, reverse=True):
-        if own.isdisjoint((name, file.sha256) for name, file in earlier[path].items()):
+        if own.isdisjoint(_parts(earlier[path])):
             continue
         for hidden in sorted(path.with_suffix("").glob(".*")):
             if hidden.is_file() and not hidden.name.endswith((LOCK, ".tmp")) and not (part / hidden.name).exists():
                 link_or_copy(hidden, part / hidden.name)
+
+
+def _parts(files: Mapping[str, File]) -> set[tuple[str, str]]:
+    """Return the names and checksums of the manifests of folders inside a folder."""
+    return {(name, file.sha256) for name, file in files.items() if name.endswith(f"/{MANIFEST}")}
 
 
 def _by_checksum(earlier: Mapping[Path, Mapping[str, File]]) -> dict[str, list[Path]]:
