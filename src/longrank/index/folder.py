@@ -23,7 +23,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,12 +33,14 @@ from longrank.small_files import RECORD, read_small
 from longrank.storage import (
     MANIFEST,
     check_parent,
+    digest_of,
     open_manifest,
+    sha256_of,
     verify,
 )
 from longrank.storage.remote import address_of, check_no_copy
 from longrank.storage.remote.addresses import SCHEMES
-from longrank.storage.workplace import LOCK, working_in
+from longrank.storage.workplace import working_in
 
 FORMAT = "longrank index"
 VERSION, CHANGED = 4, 5
@@ -48,6 +50,7 @@ SPARSE = "sparse"
 SOURCES = ".sources.jsonl"
 DATA, DELETED, BUILDING = "data-", "deleted-", ".building-"
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")  # pathlib leaves one slash of two
+_NAMED_BY_CONTENT = re.compile(rf"({DATA}|{DELETED})[0-9a-f]{{16}}")
 _SEGMENT = re.compile(rf"{DATA}\w+")
 _DELETIONS = re.compile(rf"({DELETED}\w+)?")
 
@@ -206,16 +209,57 @@ def _refuse_other(folder: Path) -> None:
         raise InputError("is a file; an index is a folder", path=folder)
     if not os.access(folder, os.W_OK):
         raise InputError("cannot be written to", path=folder)
-    if any(not _is_ours(path.name) for path in folder.iterdir()):
-        raise InputError("exists and is not an index", path=folder, fix="choose another folder, or empty it")
-    if (folder / MANIFEST).exists():
-        with suppress(IntegrityError):  # damaged, or of another version: the new index replaces it
-            read_manifest(folder)
+    is_index = _has_index(folder)
+    if other := sorted(path.name for path in folder.iterdir() if not _is_ours(path, in_index=is_index)):
+        what = "holds something that is no part of an index" if is_index else "exists and is not an index"
+        raise InputError(what, path=folder, got=other[0], fix="choose another folder, or empty it")
 
 
-def _is_ours(name: str) -> bool:
-    temporary = name.startswith((f".{MANIFEST}.", f".{SOURCES}.", f".{DELETED}"))
-    return name in (MANIFEST, VECTORS, SPARSE, LOCK, SOURCES) or name.startswith((DATA, DELETED, BUILDING)) or temporary
+def _has_index(folder: Path) -> bool:
+    """Tell whether a folder holds an index; its manifest may be damaged, or of another version.
+
+    Raises:
+        InputError: the manifest is of something else.
+    """
+    if not (folder / MANIFEST).exists():
+        return False
+    try:
+        read_manifest(folder)
+    except IntegrityError:
+        return any(map(_has_content_of_its_name, folder.glob(f"{DATA}*")))
+    return True
+
+
+def _is_ours(path: Path, *, in_index: bool) -> bool:
+    """Tell whether a file or folder is a part of an index, or what a killed build left; hidden files do not count.
+
+    Args:
+        path: the file or folder; users have folders that are called data-2024, too.
+        in_index: True: it is beside the manifest of an index.
+    """
+    name = path.name
+    if _NAMED_BY_CONTENT.fullmatch(name):
+        return in_index or _has_content_of_its_name(path)
+    return name in (VECTORS, SPARSE) or name.startswith(".") or (name == MANIFEST and in_index)
+
+
+def _has_content_of_its_name(path: Path) -> bool:
+    """Tell whether a segment or a file of deletions has the content that its name is made of."""
+    try:
+        digest = digest_of(open_manifest(path)) if path.is_dir() else sha256_of(path)
+    except (InputError, IntegrityError, OSError):
+        return False
+    return path.name.endswith(f"-{digest[:16]}")
+
+
+def moved_aside(path: Path, folder: Path) -> Path:
+    """Move a part of the index `folder` into a new folder there, to be removed; return the new folder.
+
+    So a killed removal leaves no half of it under its name.
+    """
+    doomed = Path(tempfile.mkdtemp(prefix=BUILDING, dir=folder))
+    path.rename(doomed / path.name)
+    return doomed
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -224,17 +268,14 @@ def remove_leftovers(folder: Path) -> None:
     for path in folder.iterdir():
         if path.name.startswith((f".{MANIFEST}.", f".{SOURCES}.", f".{DELETED}")):
             path.unlink()
-        elif path.name.startswith(BUILDING) or (
-            path.name.startswith((DATA, DELETED)) and valid is not None and path.name not in valid
-        ):
+        elif path.name.startswith(BUILDING):
             _remove_tree(path)
+        elif _NAMED_BY_CONTENT.fullmatch(path.name) and valid is not None and path.name not in valid:
+            _remove_tree(moved_aside(path, folder))
 
 
 def _remove_tree(path: Path) -> None:
-    """Remove a file or a folder, even while a worker of a killed build writes its last file there."""
-    if path.is_file():
-        path.unlink()
-        return
+    """Remove a folder, even while a worker of a killed build writes its last file there."""
     for _ in range(10):
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():

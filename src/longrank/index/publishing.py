@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any, NamedTuple
 
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index.folder import (
-    BUILDING,
     CHANGED,
     DATA,
     DELETED,
@@ -23,6 +21,7 @@ from longrank.index.folder import (
     VECTORS,
     VERSION,
     SegmentName,
+    moved_aside,
     remove_leftovers,
     valid_names,
 )
@@ -137,7 +136,7 @@ def _named_data(folder: Path) -> frozenset[str] | None:
 def discard(path: Path, folder: Path) -> None:
     """Remove a folder inside the index `folder`; after a kill it is whole or the remains of a build."""
     if path.exists():
-        shutil.rmtree(_moved_aside(path, folder), ignore_errors=True)
+        shutil.rmtree(moved_aside(path, folder), ignore_errors=True)
 
 
 def replace_folder(work: Path, path: Path, folder: Path) -> None:
@@ -149,18 +148,12 @@ def replace_folder(work: Path, path: Path, folder: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     doomed = work if path.exists() and exchange(work, path) else None
     if doomed is None:
-        doomed = _moved_aside(path, folder) if path.exists() else None
+        doomed = moved_aside(path, folder) if path.exists() else None
         work.rename(path)
     sync_folder(path.parent)
     sync_folder(folder)
     if doomed is not None:
         shutil.rmtree(doomed, ignore_errors=True)
-
-
-def _moved_aside(path: Path, folder: Path) -> Path:
-    doomed = Path(tempfile.mkdtemp(prefix=BUILDING, dir=folder))
-    path.rename(doomed / path.name)
-    return doomed
 
 
 def _is_intact(data: Path) -> bool:

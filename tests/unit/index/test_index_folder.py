@@ -306,6 +306,35 @@ def test_a_folder_that_is_no_index_is_not_written_to(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"thesis.tex": b"years of work"}
 
 
+@pytest.mark.parametrize("name", ["data-2024", "data-1732612345678901", "deleted-scenes"])
+def test_a_folder_that_is_named_like_a_part_of_an_index_stays(name: str, tmp_path: Path) -> None:
+    mine = tmp_path / name
+    mine.mkdir()
+    (mine / "notes.txt").write_text("years of work")
+    with pytest.raises(InputError, match="exists and is not an index"):
+        build_index(located(OLD), tmp_path)
+    assert contents(tmp_path) == {f"{name}/notes.txt": b"years of work"}
+
+
+def test_a_folder_of_a_user_inside_an_index_stays(tmp_path: Path) -> None:
+    index = build_index(located(OLD), tmp_path / "index")
+    (index.path / "data-2024").mkdir()
+    (index.path / "data-2024" / "notes.txt").write_text("years of work")
+    before = contents(index.path)
+    with pytest.raises(InputError, match=r"no part of an index \(got 'data-2024'\)"):
+        build_index(located(NEW), index.path)
+    with pytest.raises(InputError, match=r"no part of an index \(got 'data-2024'\)"):
+        index.add([("new", "words")])
+    assert contents(index.path) == before
+
+
+def test_a_broken_manifest_of_something_else_stays(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_text("{ // of a browser extension\n}")
+    with pytest.raises(InputError, match="exists and is not an index"):
+        build_index(located(OLD), tmp_path)
+    assert contents(tmp_path) == {MANIFEST: b"{ // of a browser extension\n}"}
+
+
 def test_a_folder_of_another_format_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_text('{"format": "a model"}')
     with pytest.raises(InputError, match="a folder with other content"):

@@ -215,7 +215,7 @@ def _carry_hidden(contents: Contents, earlier: Mapping[Path, Mapping[str, File]]
     """Take hidden files, which stay on this machine, from copies of which this version is a change.
 
     A change keeps a part of the folder: the manifest of a folder inside, which has the checksums of all files there.
-    Other files are no sign of it: two unrelated indexes may have equal counts. Of several copies, the newest gives them.
+    Other files are no sign of it: unrelated indexes may have equal counts. Of several copies, the newest gives them.
     """
     own = _parts(contents.files)
     for path in sorted(earlier, key=lambda path: path.stat().st_mtime, reverse=True):
