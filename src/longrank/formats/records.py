@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
-from unicodedata import is_normalized
 
 from longrank.errors import InputError
 from longrank.formats.lines import DEFAULT_TEXT, TextOptions
@@ -20,13 +19,17 @@ from longrank.formats.parsed.child import DEFAULT_PARSER_LIMITS, ParserLimits
 from longrank.formats.spans import passage_spans
 from longrank.registries import names_in
 from longrank.types import UNMATCHED, Document, Notes, headings_of
+from longrank.types.letters import is_plain
 from longrank.types.pages import HEADINGS, PAGE_STARTS, shifted
 
 TITLE = "title"
 PASSAGES = "passages"
 ID_KEYS = ("doc_id", "id", "_id", "docno")
 NAMES_OF_TEXT = ("text", "body", "contents")
-NOT_COMPOSED = "documents with decomposed letters (not NFC), which the analyzers porter and none do not compose"
+NOT_PLAIN = (
+    "documents with decomposed letters (not NFC) or narrow no-break spaces (U+202F), "
+    "which make other words for the analyzers porter and none"
+)
 _OFFSETS = {PAGE_STARTS, HEADINGS}
 
 
@@ -169,8 +172,8 @@ class Composer:
             notes.add("documents with an empty text", _shown(where))
         title = record.values.get(TITLE)
         title = "" if title is None else _value(record.values, TITLE, where) or ""
-        if not (is_normalized("NFC", text) and is_normalized("NFC", title)):
-            notes.add(NOT_COMPOSED, _shown(where))
+        if not (is_plain(text) and is_plain(title)):
+            notes.add(NOT_PLAIN, _shown(where))
         passages = self._passages(record, text, where, notes)
         metadata = self._other(record, where, notes)
         if self._options.title_in_text:

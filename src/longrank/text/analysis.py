@@ -8,10 +8,11 @@ Stop words are dropped before stemming. Queries and documents go through the sam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from unicodedata import is_normalized, normalize
+from unicodedata import normalize
 
 from longrank.errors import InputError
 from longrank.text import languages
@@ -19,6 +20,7 @@ from longrank.text.porter import stem
 from longrank.text.stop_words import stop_words
 from longrank.text.words import pieces, single_word, word_spans, words
 from longrank.types import Notes, Query
+from longrank.types.letters import NARROW, is_plain
 
 STOP_WORDS = frozenset(
     (
@@ -29,6 +31,7 @@ STOP_WORDS = frozenset(
 )
 """Lucene's English stop words."""
 
+_UNITS = re.compile(rf"[\S{NARROW}]+")
 _POSSESSIVE = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
 _CACHED = 1 << 18  # distinct words in the cache; about 40 MiB
 
@@ -89,7 +92,20 @@ class _Terms(dict[str, str]):
         return term
 
 
-class _Language(Analyzer):
+class _Other(Analyzer):
+    """Words of other languages than English; Lucene's boundaries, but that a narrow no-break space is a blank."""
+
+    def _word_spans(self, text: str) -> Iterable[tuple[int, int]]:
+        return self._spans_in(text.replace(NARROW, " "))
+
+    def _spans_in(self, text: str) -> Iterable[tuple[int, int]]:
+        return word_spans(text)
+
+    def words(self, text: str) -> list[str]:
+        return words(text) if text.isascii() else [text[start:end] for start, end in self._word_spans(text)]
+
+
+class _Language(_Other):
     """Words in lower case without stop words, stemmed by Snowball."""
 
     def __init__(self, name: str) -> None:
@@ -102,22 +118,22 @@ class _Language(Analyzer):
     def check(self) -> None:
         languages.check_stemmer(self.name)
 
+    def words(self, text: str) -> list[str]:
+        return words(text.replace(NARROW, " "))
 
-class _Bigrams(Analyzer):
+
+class _Bigrams(_Other):
     """Bigrams of Chinese, Japanese and Korean characters, and other words in lower case."""
 
     def __init__(self) -> None:
         about = "overlapping bigrams of Chinese, Japanese and Korean characters; other words lower-case; no stop words"
         super().__init__("cjk", about, languages.folded)
 
-    def words(self, text: str) -> list[str]:
-        return words(text) if text.isascii() else [text[start:end] for start, end in languages.bigram_spans(text)]
-
-    def _word_spans(self, text: str) -> Iterable[tuple[int, int]]:
+    def _spans_in(self, text: str) -> Iterable[tuple[int, int]]:
         return languages.bigram_spans(text)
 
 
-class _Unspaced(Analyzer):
+class _Unspaced(_Other):
     """Words of Thai, Lao, Khmer and Burmese, which no blanks separate, and other words; in lower case."""
 
     def __init__(self) -> None:
@@ -130,10 +146,7 @@ class _Unspaced(Analyzer):
     def check(self) -> None:
         languages.check_icu()
 
-    def words(self, text: str) -> list[str]:
-        return words(text) if text.isascii() else [text[start:end] for start, end in languages.icu_spans(text)]
-
-    def _word_spans(self, text: str) -> Iterable[tuple[int, int]]:
+    def _spans_in(self, text: str) -> Iterable[tuple[int, int]]:
         return languages.icu_spans(text)
 
 
@@ -167,20 +180,20 @@ ANALYZERS: dict[str, Analyzer] = {
 """Analyzers by name: ``porter`` is the default of Lucene and Anserini; ``none`` keeps every word unstemmed."""
 
 
-DECOMPOSED = "whose decomposed letters make other words than composed letters (NFC)"
+DECOMPOSED = "whose decomposed letters (not NFC) or narrow no-break spaces (U+202F) make other words"
 """The words of a note, after the kind of text."""
 
 
 def differs_composed(text: str, analyze: Callable[[str], object]) -> bool:
-    """Tell whether a word of a text has other terms if its letters are composed (Unicode NFC)."""
-    if is_normalized("NFC", text):
+    """Tell whether a word of a text has other terms if its letters are composed and its spaces are blanks."""
+    if is_plain(text):
         return False
-    words = dict.fromkeys(word for word in text.split() if not is_normalized("NFC", word))
-    return any(analyze(normalize("NFC", word)) != analyze(word) for word in words)
+    words = dict.fromkeys(word for word in _UNITS.findall(text) if not is_plain(word))
+    return any(analyze(normalize("NFC", word).replace(NARROW, " ")) != analyze(word) for word in words)
 
 
 def note_query(query: Query, terms: Callable[[Query], object], notes: Notes) -> None:
-    """Count a query that `terms` gives other terms for if its letters are composed."""
+    """Count a query that `terms` gives other terms for if its letters are composed and its spaces are blanks."""
     differs = differs_composed(query.text, lambda text: terms(replace(query, text=text)))
     notes.add(f"queries {DECOMPOSED}", query.query_id, differs)
 

@@ -14,7 +14,7 @@ from longrank.errors import InputError
 from longrank.formats.corpora import Located
 from longrank.formats.lines import TextOptions
 from longrank.formats.opening import Limits
-from longrank.formats.records import NOT_COMPOSED, CorpusOptions
+from longrank.formats.records import NOT_PLAIN, CorpusOptions
 from longrank.text.segment import make_segmenter
 from longrank.types import UNMATCHED, Document, Notes
 from malformed_documents import CASES, HTML, Case, by_id
@@ -99,10 +99,13 @@ def test_empty_texts_are_counted_unless_no_text_is_asked_for(tmp_path: Path) -> 
 
 
 def test_documents_with_decomposed_letters_are_counted_and_kept_as_they_are(tmp_path: Path) -> None:
-    rows, notes = [("M\xfcller", ""), ("Mu\u0308ller", ""), ("x", "Mu\u0308ller"), ("plain", "")], Notes()
+    rows, notes = (
+        [("M\xfcller", ""), ("Mu\u0308ller", ""), ("x", "Mu\u0308ller"), ("plain", ""), ("10\u202fkm", "")],
+        Notes(),
+    )
     path = jsonl(tmp_path, *({"id": text, "text": text, "title": title} for text, title in rows))
     assert [(document.text, document.title) for document in documents(path, notes=notes)] == rows
-    assert notes[NOT_COMPOSED] == 2
+    assert notes[NOT_PLAIN] == 3
 
 
 # --- passages -------------------------------------------------------------------------------------

@@ -120,9 +120,9 @@ def test_a_query_without_terms_finds_nothing_and_is_counted(many: Index) -> None
 
 def test_decomposed_letters_of_a_query_are_counted(many: Index) -> None:
     notes = Notes()
-    for query in ("caf\u00e9", "cafe\u0301", "same"):
+    for query in ("caf\u00e9", "cafe\u0301", "same", "10\u202fkm long"):
         BM25(many, notes=notes).retrieve(Query("q", query), 10)
-    assert notes[f"queries {DECOMPOSED}"] == 1
+    assert notes[f"queries {DECOMPOSED}"] == 2
 
 
 def test_a_query_of_unknown_words_finds_nothing(many: Index) -> None:

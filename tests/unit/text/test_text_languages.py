@@ -51,6 +51,25 @@ def test_stems(language: str, text: str, terms: list[str]) -> None:
     assert stemmed(language, text) == terms
 
 
+@pytest.mark.parametrize(
+    ("analyzer", "text", "terms"),
+    [
+        ("french", "Bonjour\u202f! \xab\u202fle chat\u202f\xbb", ["bonjour", "chat"]),
+        ("german", "10\u202fkm", ["10", "km"]),
+        ("cjk", "Bonjour\u202f! \u6771\u4eac\u202f\u90fd", ["bonjour", "\u6771\u4eac", "\u90fd"]),
+        ("icu", "10\u202fkm", ["10", "km"]),
+        ("porter", "10\u202fkm", ["10\u202fkm"]),  # as Lucene
+    ],
+)
+def test_a_narrow_no_break_space_is_a_blank_but_for_the_analyzers_of_lucene(
+    analyzer: str, text: str, terms: list[str]
+) -> None:
+    assert stemmed(analyzer, text) == terms
+    assert [(term, text[start:end].lower()) for term, start, end in ANALYZERS[analyzer].spans(text)] == [
+        (term, term) for term in terms
+    ]
+
+
 @pytest.mark.parametrize("language", languages.SNOWBALL)
 def test_every_language_has_a_stemmer_and_gives_the_terms_of_its_spans(language: str) -> None:
     text = "Die Häuser, l'avion; книги, 2,5 und 東京"
