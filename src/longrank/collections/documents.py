@@ -18,6 +18,7 @@ from longrank.errors import InputError, MissingExtra
 from longrank.formats.corpora import READERS, WHOLE_FILES, Located
 from longrank.formats.ids import check_id
 from longrank.formats.metadata import metadata_of
+from longrank.formats.ocr import Failed, NotStarted
 from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
 from longrank.formats.records import NAMES_OF_TEXT, Composer, CorpusOptions, Record, SourceFile
@@ -156,12 +157,13 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
                 n_documents += 1
             visited(file.path, True)
         except InputError as error:
-            if not lenient or format not in WHOLE_FILES or isinstance(error, MissingExtra):
+            if not lenient or format not in WHOLE_FILES or isinstance(error, MissingExtra | NotStarted):
                 raise
             first_fault = first_fault or error
             kind = f"{SCANNED} skipped" if isinstance(error, NoTextLayer) else "files that cannot be read skipped"
             skip(file.path, kind, str(error), options.files, notes)
-            visited(file.path, False)
+            if not isinstance(error, Failed):
+                visited(file.path, False)
     if first_fault and not n_documents and options.files.only is None:
         raise first_fault
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import unicodedata
@@ -11,30 +12,43 @@ from longrank.errors import InputError
 from longrank.formats.parsed import Parsed
 
 _SECONDS = 600
+
+
+class NotStarted(InputError):
+    """The command cannot be started."""
+
+
+class Failed(InputError):
+    """The command has failed; the cause may lie outside the file, so the next update tries again."""
+
+
 _FIX = "the command must print UTF-8 text, with a form feed between pages"
 
 
-def recognised(path: Path, command: str) -> Parsed:
+def recognised(path: Path, command: str, folder: str = "") -> Parsed:
     """Return the document that a command reads from a file.
 
     Args:
-        path: the file; it is added to the command as its last argument.
+        path: the file; its absolute path is added to the command as its last argument.
         command: the command; it prints the text, with a form feed after each page, as ``pdftotext`` does.
+        folder: the folder in which it runs; empty: the working folder.
 
     Raises:
-        InputError: the command cannot be started, fails, takes more than 600 seconds, or prints no UTF-8 text.
+        NotStarted: the command cannot be started.
+        Failed: it ends with another exit code than 0.
+        InputError: it takes more than 600 seconds, or prints no UTF-8 text.
     """
-    words = shlex.split(command)
     try:
+        words = [*shlex.split(command), os.path.abspath(path)]  # noqa: PTH100 - links stay links
         done = subprocess.run(
-            [*words, str(path)], check=False, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL
+            words, check=False, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL, cwd=folder or None
         )
-    except (OSError, IndexError) as error:
-        raise InputError(f"--ocr cannot be started: {error}", got=command) from None
+    except (OSError, ValueError) as error:
+        raise NotStarted(f"--ocr cannot be started: {error}", got=command) from None
     except subprocess.TimeoutExpired:
         raise InputError(f"--ocr takes more than {_SECONDS} seconds", path=path) from None
     if done.returncode:
-        raise InputError(f"--ocr ends with exit code {done.returncode}", path=path, got=command)
+        raise Failed(f"--ocr ends with exit code {done.returncode}", path=path, got=command)
     try:
         printed = unicodedata.normalize("NFC", done.stdout.decode().replace("\x00", ""))
         texts = [page.strip() for page in printed.removesuffix("\f\n").split("\f")]

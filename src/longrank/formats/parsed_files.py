@@ -28,7 +28,7 @@ def _read(format: str, file: SourceFile, notes: Notes, options: CorpusOptions) -
     """Yield the documents of a file; the id is the file's path relative to the source folder.
 
     Raises:
-        InputError: the file is damaged, encrypted, or exceeds a limit.
+        InputError: the file is damaged, encrypted, or exceeds a limit; or as `recognised`.
         MissingExtra: a parser is not installed.
     """
     parser = PARSERS[format]
@@ -41,8 +41,9 @@ def _read(format: str, file: SourceFile, notes: Notes, options: CorpusOptions) -
     except NoTextLayer:
         if options.files.ocr is None:
             raise
+        parsed = recognised(file.path, options.files.ocr, options.files.ocr_folder)
         notes.add("files read by --ocr", str(file.path))
-        yield _record(file, recognised(file.path, options.files.ocr), notes)
+        yield _record(file, parsed, notes)
 
 
 def _record(file: SourceFile, parsed: Parsed, notes: Notes) -> Record:

@@ -42,11 +42,13 @@ class FileOptions:
         exclude: patterns of files and folders to leave out.
         strict: True: a file that cannot be read is an error; False: it is skipped and counted.
         skipped: called with each skipped file and the reason.
-        visited: called with each file after it was read, and False if it was skipped since it could not be read.
+        visited: called with each file after it was read, and False if it was skipped since it could not be read; not
+            called for a file that the next reading may read without a change of it.
         only: files to read among those of a folder; None: all files.
         limits: limits of the parsers in child processes.
         ocr: command that prints the text of a file without any text layer, whose path is its last argument; None:
             such files are skipped.
+        ocr_folder: folder in which the command runs; empty: the working folder.
     """
 
     include: tuple[str, ...] = ()
@@ -57,6 +59,7 @@ class FileOptions:
     only: frozenset[Path] | None = None
     limits: ParserLimits = DEFAULT_PARSER_LIMITS
     ocr: str | None = None
+    ocr_folder: str = ""
 
     def __post_init__(self) -> None:
         for name in ("include", "exclude"):

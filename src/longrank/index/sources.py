@@ -92,6 +92,8 @@ def write_sources(folder: Path, sources: Sources) -> None:
     text, files = sources.corpus.text, sources.corpus.files
     corpus["text"] = {"encoding": text.encoding, "errors": text.errors, "limits": asdict(text.limits)}
     corpus["files"] = {"include": files.include, "exclude": files.exclude, "strict": files.strict, "ocr": files.ocr}
+    if files.ocr is not None:  # an update may run in another working folder
+        corpus["files"]["ocr_folder"] = files.ocr_folder or str(Path.cwd())
     header = {"format": FORMAT, "version": VERSION, "sources": sources.places, "corpus": corpus}
     header["digest"] = sources.digest
     states = [state._asdict() for _, state in sorted(sources.files.items())]

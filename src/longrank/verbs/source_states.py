@@ -228,7 +228,8 @@ def mark_unread(
 ) -> None:
     """Mark files that the next update reads: they were away or changed when documents were read, or could not be read.
 
-    A file that could not be read in two updates counts as read: the cause lies in its content.
+    A file that could not be read in two updates counts as read: the cause lies in its content. A file that a command of
+    ``--ocr`` failed for is not among those visited.
 
     Args:
         files: files as they were listed; gets the marks.
@@ -240,6 +241,11 @@ def mark_unread(
         unread = _unread(files[path])
         if path not in visited or path not in before or before[path].sha256 != unread.sha256:
             files[path] = unread
+
+
+def has_content(before: SourceState, now: SourceState) -> bool:
+    """Tell whether a file has the content of a record, as far as that is known: not after an update that was killed."""
+    return before.sha256.removeprefix(_UNREAD) in ("", now.sha256.removeprefix(_UNREAD))
 
 
 def _size_and_time(path: Path) -> SizeAndTime:

@@ -24,6 +24,7 @@ from longrank.verbs.recorded_build import telling_state
 from longrank.verbs.rows_digest import RowsDigest, digested
 from longrank.verbs.source_states import (
     SizeAndTime,
+    has_content,
     mark_unread,
     noting_visits,
     places_now,
@@ -198,6 +199,7 @@ def _apply(
     before, first = len(writer), next(others, None)
     replaced = writer.add(chain([first], others), replace=True, **options) if first is not None else 0
     added = len(writer) - before + replaced
+    _keep(ids, visited, sources.files, now, writer)
     living = {doc_id for own in ids.values() for doc_id in own}
     gone = [
         doc_id
@@ -214,6 +216,25 @@ def _apply(
     mark_unread(now, ids, visited, sources.files)
     check_not_emptied(sources, index.path, now)
     return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
+
+
+def _keep(
+    ids: dict[str, list[str]],
+    visited: Mapping[str, bool],
+    before: Mapping[str, SourceState],
+    now: Mapping[str, SourceState],
+    writer: IndexWriter,
+) -> None:
+    """Add to the ids of files that could not be read now, and have not changed, those of their documents.
+
+    The cause lies outside such a file: a parser that had too little time, a command of ``--ocr`` that failed.
+    """
+    living = {doc_id for own in ids.values() for doc_id in own}
+    for path in [path for path in ids if path in before and not is_address(path) and not visited.get(path, False)]:
+        if has_content(before[path], now[path]):
+            kept = [doc_id for doc_id in before[path].ids if doc_id not in living and doc_id in writer]
+            ids[path] += kept
+            writer.notes.add("documents of files that could not be read now, which stay", path, len(kept))
 
 
 def _noted(documents: Iterator[Located], ids: dict[str, list[str]], elsewhere: dict[str, str]) -> Iterator[Located]:
