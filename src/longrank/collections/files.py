@@ -44,7 +44,7 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
         raise InputError("no source: an empty name was given")
     path = Path(source)
     if _is_folder(path):
-        yield from _listed(path, options) or _in(path, options, notes)
+        yield from named_files(path, options) or _in(path, options, notes)
         return
     _refuse_packed(path)
     if not path.exists():
@@ -64,12 +64,12 @@ def check_patterns(sources: Iterable[str], options: CorpusOptions) -> None:
     """
     patterns = [*options.files.include, *options.files.exclude]
     folders = (Path(source) for source in sources if source and _is_folder(Path(source)))
-    if patterns and not any(not _listed(folder, options) for folder in folders):
+    if patterns and not any(not named_files(folder, options) for folder in folders):
         what = "`include` and `exclude` choose among the files of a folder, and no source is a folder of files"
         raise InputError(what, got=patterns[0], fix="leave them out, or name a folder")
 
 
-def _listed(folder: Path, options: CorpusOptions) -> list[tuple[SourceFile, str]]:
+def named_files(folder: Path, options: CorpusOptions) -> list[tuple[SourceFile, str]]:
     """Return the files to read of a collection folder, a CORD-19 release or a dataset on disk; none in others."""
     collection = documents_of(folder) if options.format in (None, "jsonl") else None
     if collection is not None:

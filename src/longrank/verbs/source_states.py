@@ -14,7 +14,7 @@ from typing import TypeAlias
 from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import places_of
-from longrank.collections.files import files_of
+from longrank.collections.files import files_of, named_files
 from longrank.collections.patterns import absolute_pattern, is_pattern, matching
 from longrank.errors import InputError
 from longrank.formats.cord19 import is_cord19
@@ -100,7 +100,7 @@ def states_now(
     A file that cannot be opened has the state of the record, or none if it is new; `left` gets its path and the fault.
 
     Raises:
-        InputError: a source is gone or cannot be listed; with `strict`, a file cannot be opened.
+        InputError: a source is gone, cannot be listed or is a collection now; with `strict`, a file cannot be opened.
     """
     folders = [place for place in places_now(sources, index) if not is_address(place)]
     listed = [(file.path, format) for place in folders for file, format in files_of(place, sources.corpus, Notes())]
@@ -120,11 +120,27 @@ def states_now(
         if fault := _fault(name):
             _leave(name, fault, sources.corpus.files, left)
             states[name] = known[name]
+    _check_kinds(folders, sources, states)
     for place in filter(is_address, sources.places):
         states[place] = rows_state(place, sources.corpus)
         if place in known:
             states[place] = states[place]._replace(ids=known[place].ids)
     return states
+
+
+def _check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, SourceState]) -> None:
+    """Refuse a folder of files that has become a collection, of which other files are not read.
+
+    Raises:
+        InputError: such a folder; a file of queries beside ``corpus.jsonl`` makes one.
+    """
+    for place in (place for place in folders if is_folder(Path(place))):
+        now = named_files(Path(place), sources.corpus)
+        others = (name for name in sources.files.keys() - states.keys() if Path(name).is_relative_to(place))
+        if now and (other := next((name for name in sorted(others) if Path(name).is_file()), None)):
+            what = f"is a collection now, of which only {now[0][0].path.name} is read, and was a folder of files"
+            fix = f"move {now[0][0].path.name}, or the queries beside it, elsewhere, or build the index again"
+            raise InputError(what, path=place, got=f"{other}, read at the last update", fix=fix)
 
 
 def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str, str]) -> list[str]:

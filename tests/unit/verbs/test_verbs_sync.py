@@ -142,6 +142,28 @@ def test_a_flipped_bit_in_the_record_is_noticed(folder: Path, tmp_path: Path) ->
     assert not any(update(index))
 
 
+@pytest.mark.parametrize(
+    "added",
+    [
+        {"corpus.jsonl": '{"_id": "x", "text": "x"}', "queries.jsonl": '{"_id": "1", "text": "x"}'},
+        {"metadata.csv": "cord_uid,title,abstract,pdf_json_files,pmc_json_files\nx,x,x,,\n"},
+    ],
+)
+def test_a_folder_of_files_that_becomes_a_collection_is_refused(
+    added: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    index = tmp_path / "notes.index"
+    sync([folder], index)
+    for name, text in added.items():
+        (folder / name).write_text(text)
+    with pytest.raises(InputError, match=rf"{folder}: is a collection now, of which only {next(iter(added))} is read"):
+        sync([folder], index)
+    assert [document.doc_id for document in Index(index)] == ["a.txt", "b.txt"]
+    (folder / next(iter(added))).unlink()
+    sync([folder], index)
+    assert {"a.txt", "b.txt"} <= {document.doc_id for document in Index(index)}
+
+
 def test_other_sources_are_refused(folder: Path, tmp_path: Path) -> None:
     sync([folder], tmp_path / "index")
     other = tmp_path / "other"
