@@ -21,7 +21,7 @@ from longrank.collections.patterns import matches
 from longrank.errors import InputError, LongRankError
 from longrank.formats.arrow import dataset_files
 from longrank.formats.cord19 import METADATA, is_cord19
-from longrank.formats.corpora import EXTENSIONS, format_of, may_be
+from longrank.formats.corpora import EXTENSIONS, WHOLE_FILES, format_of, may_be
 from longrank.formats.records import CorpusOptions, FileOptions, SourceFile
 from longrank.small_files import check_path
 from longrank.storage import MANIFEST, open_manifest
@@ -30,6 +30,7 @@ from longrank.types import Notes
 _PACKED = re.compile(r"\.(\d?z|tar(\.\w+)?|t[gbx]z2?|zip|7z|rar|bz2|xz|zst|lz4)$", re.IGNORECASE)
 _IGNORED = frozenset({"node_modules", "__pycache__", "__MACOSX"})
 _NO_DOCUMENTS = ("queries.", "topics.", "qrels.")  # in a collection folder
+_ABOUT = re.compile(r"\.|readme|licen[cs]e|changelog|(\w+_)?(qrels|queries|topics)|judged|run\.", re.IGNORECASE)
 _UNFIT_IN_ID = re.compile(r"[\x00-\x1f\x7f\s\ufeff\udc80-\udcff]|%(?=[0-9A-Fa-f]{2})")
 
 
@@ -44,7 +45,9 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
         raise InputError("no source: an empty name was given")
     path = Path(source)
     if _is_folder(path):
-        yield from named_files(path, options) or _in(path, options, notes)
+        if named := named_files(path, options):
+            _note_unread(path, named, notes)
+        yield from named or _in(path, options, notes)
         return
     _refuse_packed(path)
     if not path.exists():
@@ -79,6 +82,17 @@ def named_files(folder: Path, options: CorpusOptions) -> list[tuple[SourceFile, 
     if found or options.format not in (None, "arrow"):
         return found
     return [(SourceFile(path, path.name), "arrow") for path in dataset_files(folder)]
+
+
+def _note_unread(folder: Path, named: list[tuple[SourceFile, str]], notes: Notes) -> None:
+    """Count texts in a collection folder, which are not read: somebody may take it for a folder of files."""
+    read = {file.path for file, _ in named}
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            is_text = EXTENSIONS.get(Path(name.lower()).suffix) in WHOLE_FILES and not _ABOUT.match(name)
+            if is_text and Path(parent, name) not in read:
+                what = f"texts beside {named[0][0].path.name} not read, since their folder is a collection"
+                notes.add(what, str(Path(parent, name)))
 
 
 def _is_folder(path: Path) -> bool:

@@ -176,3 +176,18 @@ def test_a_source_that_a_file_states_is_left_out_and_counted(tmp_path: Path) -> 
     assert document.metadata == {"source": "a.md", "author": "Ada"}
     for name in ("source", "text"):
         assert any(f"values '{name}' of the files themselves left out" in line for line in notes.lines())
+
+
+def test_texts_in_a_collection_folder_are_counted_since_they_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "text": "cats"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "cats"}\n')
+    (tmp_path / "qrels").mkdir()
+    for name in ("README.md", "qrels/test.tsv", "qrels.txt", "passage_qrels.txt"):
+        (tmp_path / name).write_text("1 0 d 1\n")
+    notes = Notes()
+    assert [d.doc_id for d in read(tmp_path, notes)] == ["d"]
+    assert notes.lines() == []
+    (tmp_path / "qrels" / "manual.pdf").write_bytes(b"")
+    (tmp_path / "notes.txt").write_text("dogs")
+    read(tmp_path, notes)
+    assert notes["texts beside corpus.jsonl not read, since their folder is a collection"] == 2
