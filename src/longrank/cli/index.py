@@ -89,7 +89,7 @@ def index(
         ),
     ] = None,
     original_copies: Annotated[
-        int, typer.Option(help="Weight of a document's own words beside --expansions.", min=1)
+        int, typer.Option(help="Weight of title and text beside --expansions and fields of --index-only.", min=1)
     ] = 1,
     shards: Annotated[
         int, typer.Option(help="Segments of the new index, which workers write side by side.", min=1, max=256)

@@ -25,6 +25,7 @@ from longrank.errors import InputError
 from longrank.protocols import ScoringTask, Selected, Selector
 from longrank.registries import lookup
 from longrank.text.analysis import ANALYZERS, STOP_WORDS
+from longrank.text.words import has_short_stretches
 from longrank.types import Float32s
 
 _PLAIN = re.compile("[a-z0-9]+")
@@ -102,13 +103,13 @@ def term_counts(query: str, texts: Sequence[str]) -> Float32s:
 
 
 def _seen(text: str, terms: frozenset[str]) -> int | None:
-    """Count the terms in a text without analysing it; None if a neighbouring character may join a term.
+    """Count the terms in a text without analysing it; None if a neighbouring character may join or end a term.
 
     Terms are letters and digits, so a word is a term if neither a letter, a digit nor ``_`` is beside it. One of
     ``. ' : , ;`` may lie within a word (``u.s``) if such a character follows; the analyzer must decide then, and
     wherever a character that is not ASCII is near.
     """
-    if "\u0130" in text:  # its lower case is two characters, of which the analyzer takes the first
+    if "\u0130" in text or not has_short_stretches(text):  # its lower case is two characters; a long word is split
         return None
     lowered, count = text.lower(), 0
     for term in terms:

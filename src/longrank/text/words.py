@@ -73,9 +73,14 @@ def words(text: str) -> list[str]:
         matches = _ASCII_WORD.findall(text)
     else:
         matches = [word for pattern, start, end in _stretches(text) for word in pattern.findall(text, start, end)]
-    if _SHORT_STRETCHES.fullmatch(text) or max(map(len, matches), default=0) <= _SHORT:
+    if has_short_stretches(text) or max(map(len, matches), default=0) <= _SHORT:
         return matches
     return [text[start:end] for start, end in word_spans(text)]
+
+
+def has_short_stretches(text: str) -> bool:
+    """Tell whether a text has a blank so often that no word of it is split."""
+    return _SHORT_STRETCHES.fullmatch(text) is not None
 
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:

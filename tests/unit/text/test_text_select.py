@@ -33,6 +33,10 @@ def test_a_capital_i_with_a_dot_is_the_letter_of_the_analyzer() -> None:
     ]
 
 
+def test_a_piece_of_a_word_that_is_too_long_counts() -> None:
+    assert term_counts("river", [f"{'b' * 255}river", f"{'b' * 200}river"]).tolist() == [1, 0]  # split as by Lucene
+
+
 def test_termf_takes_the_passages_with_most_query_terms_and_ties_go_to_the_earlier() -> None:
     texts = ["x", "tide", "tide tide", "tide", "x tide tide tide"]
     assert chosen("termf", 2, "tide", texts) == [2, 4]
