@@ -99,6 +99,17 @@ def test_files_that_come_after_the_names_were_checked_are_kept(tmp_path: Path, m
     assert contents(tmp_path / "f") == {"a": "mine"}
 
 
+def test_a_folder_with_other_files_in_a_folder_of_the_same_name_is_kept(tmp_path: Path) -> None:
+    mine = tmp_path / "f" / "pooling" / "notes.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("years of work")
+    message = r"holds other files, which would be deleted \(got 'pooling/notes.txt'\)"
+    with pytest.raises(InputError, match=message), atomic_folder(tmp_path / "f") as new:
+        (new / "pooling").mkdir()
+        (new / "pooling" / "config.json").write_text("{}")
+    assert mine.read_text() == "years of work"
+
+
 def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
     write(tmp_path / "real", a="old")
     (tmp_path / "link").symlink_to(tmp_path / "real")

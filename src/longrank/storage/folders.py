@@ -42,7 +42,7 @@ def atomic_folder(folder: Path, *, replace: bool = True) -> Iterator[Path]:
             yield new
             sync_tree(new)
             if folder.exists():
-                _check_names(folder, {path.name for path in new.iterdir()} if replace else set())
+                _check_names(folder, _names_below(new) if replace else set())
             if not replace:
                 _take_free_place(new, folder)
             elif not folder.exists() or not exchange(new, folder):
@@ -132,11 +132,15 @@ def _take_place(new: Path, folder: Path, old: Path) -> None:
 def _check_names(folder: Path, names: Set[str]) -> None:
     if not folder.is_dir():
         raise InputError("is a file; a folder is needed", path=folder)
-    other = sorted({path.name for path in folder.iterdir()} - names)
+    other = sorted(_names_below(folder) - names)
     if other:
         raise InputError(
             "holds other files, which would be deleted", path=folder, got=other[0], fix="choose a new folder"
         )
+
+
+def _names_below(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
 
 
 def sync_tree(folder: Path) -> None:
