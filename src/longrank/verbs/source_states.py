@@ -137,8 +137,9 @@ def _check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, 
     for place in (place for place in folders if is_folder(Path(place))):
         now = named_files(Path(place), sources.corpus)
         others = (name for name in sources.files.keys() - states.keys() if Path(name).is_relative_to(place))
-        if now and (other := next((name for name in sorted(others) if Path(name).is_file()), None)):
-            what = f"is a collection now, of which only {now[0][0].path.name} is read, and was a folder of files"
+        left = (name for name in sorted(others) if now and now[0][1] != "arrow" and Path(name).is_file())
+        if (other := next(left, None)) is not None:  # a dataset that is saved again leaves old files
+            what = f"is a collection now, of which only {now[0][0].path.name} is read"
             fix = f"move {now[0][0].path.name}, or the queries beside it, elsewhere, or build the index again"
             raise InputError(what, path=place, got=f"{other}, read at the last update", fix=fix)
 
