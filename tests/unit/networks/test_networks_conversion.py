@@ -22,7 +22,7 @@ from longrank.networks.trainings import lineage_of
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.types import Notes
 from longrank.verbs.convert import converted
-from tiny_language_models import PROMPT_WORDS, save_seq2seq
+from tiny_language_models import PROMPT_WORDS, save_decoder, save_seq2seq
 from tiny_models import WORDS, drop_dense, rewrite, save_cross_encoder, save_encoder, save_next_sentence
 
 pytestmark = pytest.mark.neural
@@ -440,6 +440,49 @@ def test_an_adapter_merged_into_its_base_scores_as_pefts_own_network(tmp_path: P
     expected = logits_of(adapted, base)
     np.testing.assert_allclose(converted_logits(tmp_path / "new"), expected, atol=1e-4)
     assert f"Merged into: {base}" in (tmp_path / "new" / "README.md").read_text()
+
+
+def tied_adapter(folder: Path, base: Path, kind: str, targets: list[str]) -> Any:
+    """Write a base model whose head has its embeddings' weights, and an adapter of it; return peft's own network."""
+    import torch
+    import transformers
+
+    peft = pytest.importorskip("peft", reason="needs the extra convert")
+    network = getattr(transformers, f"AutoModelFor{kind}").from_pretrained(base)
+    network.config.tie_word_embeddings = True
+    network.tie_weights()
+    network.save_pretrained(base)
+    task = "CAUSAL_LM" if kind == "CausalLM" else "SEQ_2_SEQ_LM"
+    torch.manual_seed(2)
+    with warnings.catch_warnings():  # peft warns of a merge, which it does not do here
+        warnings.simplefilter("ignore")
+        adapted = peft.get_peft_model(network, peft.LoraConfig(task_type=task, r=4, target_modules=targets)).eval()
+        with torch.no_grad():
+            for name, values in adapted.named_parameters():
+                if "lora" in name:
+                    values.normal_(0, 0.5)
+        adapted.save_pretrained(folder)
+    return adapted
+
+
+@pytest.mark.parametrize("targets", [["lm_head"], ["embed_tokens"], ["q_proj"]])
+def test_an_adapter_of_embeddings_or_head_changes_these_alone(tmp_path: Path, targets: list[str]) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    base = save_decoder(tmp_path / "base")
+    adapted = tied_adapter(tmp_path / "adapter", base, "CausalLM", targets)
+    longrank.convert(tmp_path / "adapter", tmp_path / "new")
+    ids = torch.tensor([[5, 6, 7, 8]])
+    with torch.inference_mode():
+        merged = AutoModelForCausalLM.from_pretrained(tmp_path / "new").eval()(ids).logits.numpy()
+        np.testing.assert_allclose(merged, adapted(ids).logits.numpy(), atol=1e-4)
+
+
+def test_an_adapter_of_a_t5s_shared_weights_is_refused(tmp_path: Path) -> None:
+    base = save_seq2seq(tmp_path / "base")
+    tied_adapter(tmp_path / "adapter", base, "Seq2SeqLM", ["lm_head", "q"])
+    refused(tmp_path / "adapter", r"adapts weights that the base model shares .*\(got 'lm_head'\)", tmp_path / "new")
 
 
 def test_an_adapter_is_converted_again_if_its_base_has_changed(tmp_path: Path, own_cache: Path) -> None:

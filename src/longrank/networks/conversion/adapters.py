@@ -71,8 +71,8 @@ def read_adapter(source: Source, head: str | None) -> Checkpoint:
         head: a key of `FAMILIES`; None: the task of the adapter.
 
     Raises:
-        InputError: the base model cannot be read; a tensor of the adapter has no place in it, or is missing; or a head
-            would be random.
+        InputError: the base model cannot be read; a tensor of the adapter has no place in it, or is missing; a head
+            would be random; or a T5's shared weights are adapted.
         MissingExtra: peft is not installed.
     """
     settings = read_json(source.weights[0].parent / ADAPTER)
@@ -81,6 +81,7 @@ def read_adapter(source: Source, head: str | None) -> Checkpoint:
         raise InputError("names no task", path=source.weights[0].parent / ADAPTER, fix="name the head: --head")
     tensors = read_tensors(source.weights)
     network, missing = _base(source, kind, tensors)
+    _untie(network, kind, tensors, source)
     adapted = _adapted(network, settings, tensors, source)
     lost = sorted(name for name in missing if not _is_saved(name, tensors) and "pooler" not in name.split("."))
     if lost:
@@ -109,6 +110,29 @@ def _base(source: Source, head: str, tensors: dict[str, torch.Tensor]) -> tuple[
         **options,
     )
     return network, sorted(info["missing_keys"])
+
+
+def _untie(network: Any, head: str, tensors: Collection[str], source: Source) -> None:
+    """Give embeddings and head weights of their own if they share them and the adapter changes those of one.
+
+    A merge into the shared weights would change both.
+
+    Raises:
+        InputError: a T5, which scales its outputs only if they are shared.
+    """
+    modules = {name.removeprefix("base_model.model.").partition(".lora_")[0] for name in tensors if ".lora_" in name}
+    outputs = network.get_output_embeddings()
+    adapted = [name for name, module in network.named_modules() if name in modules and hasattr(module, "weight")]
+    if outputs is None or outputs.weight is not network.get_input_embeddings().weight:
+        return
+    shared = [name for name in adapted if network.get_submodule(name).weight is outputs.weight]
+    if not shared:
+        return
+    if head == "seq2seq":
+        what = "adapts weights that the base model shares between embeddings and head"
+        raise InputError(what, path=source.weights[0], got=shared[0], fix="train the adapter without this module")
+    outputs.weight = torch.nn.Parameter(outputs.weight.detach().clone())
+    network.config.tie_word_embeddings = False
 
 
 def _adapted(network: Any, settings: dict[str, Any], tensors: dict[str, torch.Tensor], source: Source) -> Any:
