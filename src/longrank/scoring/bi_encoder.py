@@ -27,12 +27,14 @@ from longrank.networks.sentence_encoder import Limit, limits_of, load_sentence_e
 from longrank.protocols import PassageScores, ScoringTask
 from longrank.scoring.vectors import Vectors, cosines
 from longrank.storage.kept import Kept, key_of
-from longrank.text.packing import SEAM
+from longrank.text.packing import SEAM, Packed
 from longrank.types import Float32s, Notes, Query
 
 if TYPE_CHECKING:
     import torch
 
+_A_TOKEN = Packed(np.zeros(1, np.uint16), np.zeros(1, np.uint8), truncated=False)
+"""In place of a text without any token, which networks cannot read: some tokenizers add no special tokens."""
 _KEPT_BYTES = 256 << 20  # passage vectors kept in memory
 _LARGEST_BYTES = 16 << 20  # vectors of a document, as for 4 MB of text; longer documents keep only scores
 
@@ -243,6 +245,7 @@ class BiEncoder:
         from torch import from_numpy
 
         packed = [list(self._feeder.packer.texts([prompt + text for text in texts])) for texts in documents]
+        readable = [[text if len(text.ids) else _A_TOKEN for text in texts] for texts in packed]
         # Some poolings leave the prompt out; they need to know how long it is.
         extra = {"prompt_length": self._feeder.packer.leading_tokens(prompt)} if prompt else {}
 
@@ -250,9 +253,9 @@ class BiEncoder:
             rows = self._network({**features, **extra})["sentence_embedding"][:, : self.dimension].float().cpu().numpy()
             return from_numpy(held(np.ascontiguousarray(rows)))
 
-        results = self._feeder.run_apart(packed, forward)
-        for rows, texts in zip(results, documents, strict=True):
-            rows[[not text.strip() for text in texts]] = 0
+        results = self._feeder.run_apart(readable, forward)
+        for rows, texts, tokens in zip(results, documents, packed, strict=True):
+            rows[[not (text.strip() and len(own.ids)) for text, own in zip(texts, tokens, strict=True)]] = 0
         return [
             Vectors(rows, np.array([text.truncated for text in texts], dtype=np.bool_))
             for rows, texts in zip(results, packed, strict=True)

@@ -132,6 +132,20 @@ def test_the_limit_is_the_models_256_tokens_not_the_128_of_its_tokenizer_file(mi
     assert scores.scores[2] > scores.scores[3] + 0.01  # the last word was read
 
 
+def test_a_text_without_a_token_scores_zero(tmp_path: Path) -> None:
+    """Tokenizers of decoders add no special tokens."""
+    folder = save_encoder(tmp_path / "m")
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer | {"post_processor": None}))
+    texts = ["the river", "", "  ", "money"]
+    (scores,) = BiEncoder(find_model(str(folder))).score([task("river", texts)])
+    (alone,) = BiEncoder(find_model(str(folder))).score([task("river", ["the river", "money"])])
+    assert scores.scores[[1, 2]].tolist() == [0, 0]
+    np.testing.assert_allclose(scores.scores[[0, 3]], alone.scores, atol=1e-6)
+    (nothing,) = BiEncoder(find_model(str(folder))).score([task("", ["", "money"])])
+    assert nothing.scores.tolist() == [0, 0]
+
+
 def test_an_empty_text_scores_zero_and_texts_beside_it_as_before(minilm: BiEncoder) -> None:
     (both,) = minilm.score([task("cat", ["", "Bread is baked in an oven.", " \n"])])
     (alone,) = minilm.score([task("cat", ["Bread is baked in an oven."])])
