@@ -93,12 +93,19 @@ def decoded(raw: bytes, path: Path, notes: Notes, options: CorpusOptions) -> str
         if escaped := by_escapes(raw):
             notes.add(_GUESSED + escaped.encoding, str(path))
             return counted(escaped, path, notes)
-        try:
-            raw.decode("utf-8")
-        except UnicodeDecodeError:
+        if not is_utf_8(raw):
             mostly = None if raw.startswith(_UTF_16) or b"\x00" in raw else nearly_fitting(raw, "utf-8")
             return _guessed(raw, path, notes) if mostly is None else counted(mostly, path, notes).removeprefix("\ufeff")
     return decode(raw, path, notes, options.text)
+
+
+def is_utf_8(raw: bytes) -> bool:
+    """Tell whether bytes are valid UTF-8."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def counted(read: Decoded, path: Path, notes: Notes) -> str:

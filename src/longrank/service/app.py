@@ -204,7 +204,7 @@ def _files(files: SourceFiles) -> APIRouter:
     routes = APIRouter(tags=["server"])
 
     @routes.get("/files/{path:path}", summary="A source file", response_class=FileResponse)
-    def file(path: str) -> FileResponse:
+    def file(path: str) -> Response:
         return files.response(path)
 
     return routes

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from longrank.errors import InputError
 from longrank.formats.corpora import format_of
+from longrank.formats.records import CorpusOptions
+from longrank.formats.whole_files import decoded, is_utf_8
 from longrank.service.errors import Refusal
-from longrank.types import Pages
+from longrank.types import Notes, Pages
 
 if TYPE_CHECKING:
-    from fastapi.responses import FileResponse
+    from fastapi.responses import Response
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _TYPES = {
@@ -63,23 +66,35 @@ class SourceFiles:
         path = Pages(metadata).source or doc_id
         return f"files/{quote(path)}" if self.find(path) else None
 
-    def response(self, path: str) -> FileResponse:
-        """Return the answer with a file.
+    def response(self, path: str) -> Response:
+        """Return the answer with a file; plain texts in other encodings than UTF-8 as UTF-8, for browsers guess none.
 
         Raises:
             Refusal: 404, no such file.
         """
-        from fastapi.responses import FileResponse
+        from fastapi.responses import FileResponse, Response
 
         file = self.find(path)
         if file is None:
             raise Refusal(404, "not_found", "no such file")
-        kind = _TYPES[str(format_of(file))]
+        kind = _TYPES[format := str(format_of(file))]
         # A page among the files must not act in this server's name; browsers show no PDF in a sandbox.
-        headers = {} if kind == _TYPES["pdf"] else _SANDBOX
+        headers = {} if format == "pdf" else _SANDBOX
+        if kind.startswith("text/") and not is_utf_8(raw := file.read_bytes()):
+            if format != "html":
+                return Response(_as_read(raw, file), media_type=kind, headers=headers)
+            headers = {**headers, "content-type": kind}  # without a charset, the declaration of the page counts
         return FileResponse(
             file, media_type=kind, headers=headers, content_disposition_type="inline", filename=file.name
         )
+
+
+def _as_read(raw: bytes, file: Path) -> str | bytes:
+    """Return the text of a file in the encoding by which the reader of folders reads it; its bytes if it cannot."""
+    try:
+        return decoded(raw, file, Notes(), CorpusOptions(guess=True))
+    except InputError:
+        return raw
 
 
 def with_files(passages: list[dict[str, Any]], address: str | None) -> dict[str, Any]:

@@ -72,6 +72,19 @@ def test_files_have_their_types_and_pages_cannot_run_scripts(root: Path, tmp_pat
     assert SourceFiles(root).response("c.html").headers["content-security-policy"].startswith("sandbox")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16"])
+def test_texts_and_pages_are_shown_in_their_encoding(encoding: str, root: Path, tmp_path: Path) -> None:
+    pytest.importorskip("charset_normalizer", reason="needs the extra files")
+    text = "L'été, les élèves sont allés à la forêt près du château. " * 5
+    (root / "a.txt").write_bytes(text.encode(encoding))
+    markup = f"<meta charset={encoding}><p>{text}</p>".encode(encoding)
+    (root / "a.html").write_bytes(markup)
+    plain, page = asked(service(root, tmp_path), "/files/a.txt", "/files/a.html")
+    assert (plain.headers["content-type"], plain.body.decode()) == ("text/plain; charset=utf-8", text)
+    kind = "text/html; charset=utf-8" if encoding == "utf-8" else "text/html"
+    assert (page.headers["content-type"], page.body) == (kind, markup)
+
+
 @pytest.mark.parametrize(
     "path",
     [
