@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from document_files import docx, epub, odt, paragraph, pptx, zipped
+from document_files import docx, epub, odt, paragraph, pdf_bytes, pptx, zipped
 from longrank.errors import InputError
 from longrank.formats.corpora import format_of
 from longrank.formats.parsed import Parsed
@@ -286,6 +286,31 @@ def test_parts_are_found_by_their_escaped_names_and_files_inserted_into_a_docume
     document = parsed(zipped(tmp_path / "b.docx", {**parts, **named}), "docx")
     assert document.text == "Cats"
     assert document.notes["files inserted into a document (altChunk), left out"] == 1
+
+
+@pytest.mark.parametrize("part", ["word/_rels/document.xml.rels", "ppt/slides/_rels/s0.xml.rels"])
+def test_files_embedded_in_office_files_are_counted(part: str, tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    listed = "".join(
+        f'<Relationship Id="r{n}" Type="{kind}/{what}" Target="/embeddings/{n}.bin"/>'
+        for n, what in enumerate(["oleObject", "package", "image"])
+    )
+    format = "docx" if part.startswith("word") else "pptx"
+    made = docx(tmp_path / "a", paragraph("Cats")) if format == "docx" else pptx(tmp_path / "a", [("Cats", "purr")])
+    with zipfile.ZipFile(made) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    more = {part: f"<Relationships>{listed}</Relationships>", **{f"embeddings/{n}.bin": b"x" for n in range(3)}}
+    document = parsed(zipped(tmp_path / f"b.{format}", {**parts, **more}), format)
+    assert document.notes["files embedded in Office files (OLE objects), left out"] == 2
+
+
+def test_files_attached_to_a_pdf_are_counted(tmp_path: Path) -> None:
+    pypdfium2 = pytest.importorskip("pypdfium2", reason="needs the extra files")
+    document = pypdfium2.PdfDocument(pdf_bytes([["See the offer attached."]]))
+    document.new_attachment("offer.txt").set_data(b"price 500")
+    document.save(tmp_path / "a.pdf")
+    assert parsed(tmp_path / "a.pdf", "pdf").notes["files attached to PDF files, left out"] == 1
 
 
 def test_parts_that_relations_name_wrongly_have_their_usual_names(tmp_path: Path) -> None:

@@ -15,9 +15,11 @@ from longrank.formats.parsed.symbol_fonts import symbol, symbols
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import (
     CORE,
+    EMBEDDED,
     Container,
     attribute,
     local,
+    n_embedded,
     office_document,
     opened,
     related,
@@ -70,7 +72,7 @@ def read_docx(path: str) -> Iterator[Parsed]:
         for text in drawn_texts(container, others):
             writer.add(text)
         inserted = sum(relation.kind == "aFChunk" for relation in others)
-        left_out = {"files inserted into a document (altChunk), left out": inserted}
+        left_out = {"files inserted into a document (altChunk), left out": inserted, EMBEDDED: n_embedded(others)}
         yield office_document(container, writer, related(whole, "core-properties", CORE), left_out)
 
 

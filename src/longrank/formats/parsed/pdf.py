@@ -37,14 +37,16 @@ def read_pdf(path: str) -> Iterator[Parsed]:
     except pypdfium2.PdfiumError as error:
         raise Unreadable(_fault(str(error))) from None
     try:
-        unread_form = has_unread_form(document)
+        unread_form, n_attached = has_unread_form(document), document.count_attachments()
         pages = _pages(document, n_pages)
         if not any(layer for layer, _ in filter(None, pages)):
             raise NoText("has no text layer" if any(pages) else "is damaged: no page can be read")
         metadata = document.get_metadata_dict()
     finally:
         document.close()
-    yield _parsed(pages, unread_form, metadata)
+    parsed = _parsed(pages, unread_form, metadata)
+    parsed.notes["files attached to PDF files, left out"] = n_attached
+    yield parsed
 
 
 def _fault(message: str) -> str:

@@ -10,8 +10,10 @@ from longrank.formats.parsed.drawings import drawn_paragraph, drawn_texts
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import (
     CORE,
+    EMBEDDED,
     attribute,
     local,
+    n_embedded,
     office_document,
     opened,
     related,
@@ -42,11 +44,13 @@ def read_pptx(path: str) -> Iterator[Parsed]:
         show = related(whole, "officeDocument", _SHOW)
         slides = {relation.key: relation.part for relation in relations(container, show)}
         footers: set[str] = set()
+        embedded = 0
         for slide in _slides(container.xml(show)):
             name = slides.get(_relation(slide), "")
             writer.page()
             _add_shapes(container.xml(name), writer, footers)
             others = relations(container, name)
+            embedded += n_embedded(others)
             for text in drawn_texts(container, others):
                 writer.add(text)
             for other in others:
@@ -55,7 +59,7 @@ def read_pptx(path: str) -> Iterator[Parsed]:
                         _add_comments(root, writer)
                 if other.kind == "notesSlide" or "/notesSlides/" in other.part:
                     _add_shapes(container.xml(other.part), writer, footers)
-        yield office_document(container, writer, related(whole, "core-properties", CORE), {})
+        yield office_document(container, writer, related(whole, "core-properties", CORE), {EMBEDDED: embedded})
 
 
 def _slides(show: Element) -> Iterator[Element]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
@@ -158,6 +158,14 @@ def relations(container: Container, name: str) -> list[Relation]:
             if attribute(element, "TargetMode") != "External" and part in container:
                 found.append(Relation(attribute(element, "Id"), kind, part))
     return found
+
+
+EMBEDDED = "files embedded in Office files (OLE objects), left out"
+
+
+def n_embedded(found: Iterable[Relation]) -> int:
+    """Return the number of files among the relations of a part that other programs show in it."""
+    return len({relation.part for relation in found if relation.kind in ("oleObject", "package")})
 
 
 def related(found: Sequence[Relation], kind: str, usual: str) -> str:
