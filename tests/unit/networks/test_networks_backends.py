@@ -17,6 +17,7 @@ from longrank.networks import acceleration, backends
 from longrank.networks.acceleration import check_dtype
 from longrank.networks.backends import check_backend, onnx_runtime, openvino_runtime
 from longrank.networks.backends.exported import _put
+from longrank.networks.backends.forward import Exported
 from longrank.networks.model_files import find_model
 from longrank.scoring.bi_encoder import BiEncoder
 from longrank.scoring.cross_encoder import CrossEncoder
@@ -289,3 +290,28 @@ def test_the_extra_is_named_before_a_model_is_loaded(bert: str, monkeypatch: pyt
     monkeypatch.setattr("longrank.scoring.cross_encoder.load_classifier", None)
     with pytest.raises(MissingExtra, match="needs the extra 'onnx'"):
         CrossEncoder(find_model(bert), backend="onnx")
+
+
+@pytest.mark.neural
+def test_words_as_token_types_are_refused() -> None:
+    """XLM adds the words 0 and 1 for the types 0 and 1, and nothing where there are no types."""
+    import transformers
+
+    config = transformers.XLMConfig(vocab_size=50, emb_dim=16, n_layers=1, n_heads=2)
+    with pytest.raises(InputError, match=r"vocabulary of token types .*\(got 'XLMModel'\); use backend=torch"):
+        Exported(transformers.XLMModel(config), lambda inputs: np.zeros((1, 1, 16), np.float32))
+
+
+@pytest.mark.neural
+def test_a_head_that_reads_another_output_is_refused(tmp_path: Path) -> None:
+    import torch
+    import transformers
+
+    folder = save_encoder(tmp_path / "m")
+    encoder = transformers.AutoModel.from_pretrained(folder)
+    found = Exported(encoder, lambda inputs: np.zeros((*inputs["input_ids"].shape, 16), np.float32))(
+        torch.ones(1, 3, dtype=torch.int64), torch.ones(1, 3, dtype=torch.int64)
+    )
+    assert found.last_hidden_state.shape == (1, 3, 16)
+    with pytest.raises(InputError, match=r"an output that graphs do not compute \(got 'cache'\)"):
+        found.cache  # noqa: B018

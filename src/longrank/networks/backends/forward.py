@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longrank.errors import LongRankError, first_line
+from longrank.errors import InputError, LongRankError, first_line
 from longrank.networks.backends import BACKENDS, Run
 from longrank.networks.loading import position_limit
 
@@ -44,9 +45,9 @@ class Exported:
 
         Raises:
             TypeError: an input other than ids, mask and token types.
+            InputError: when a head reads another output.
         """
         import torch
-        from transformers.modeling_outputs import BaseModelOutputWithPooling
 
         unknown = sorted(name for name, value in others.items() if value is not None and name != "return_dict")
         if unknown:
@@ -55,7 +56,7 @@ class Exported:
         features = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": types}
         hidden = self._alike(features) if self._has_window else self._hidden(features)
         hidden[attention_mask == 0] = 0  # a runtime may leave NaN here
-        return BaseModelOutputWithPooling(hidden, self._pooled(hidden))
+        return _output_class()(hidden, self._pooled(hidden))
 
     def _alike(self, features: dict[str, torch.Tensor]) -> torch.Tensor:
         """Return hidden states, [B, L, H]: texts of one width at a time, with less padding than an attention window.
@@ -98,11 +99,34 @@ class Exported:
         return pooled
 
 
+@cache
+def _output_class() -> Any:
+    """Return transformers' class of outputs; another output than those computed here is an error with its name."""
+    from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+    class Output(BaseModelOutputWithPooling):  # type: ignore[misc]
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise InputError("the head reads an output that graphs do not compute", got=name, fix="use backend=torch")
+
+    return Output
+
+
 def input_names(encoder: Any) -> tuple[str, ...]:
-    """Return the names of an encoder's inputs; token types only where it has several."""
-    takes_types = "token_type_ids" in inspect.signature(encoder.forward).parameters
-    types = ("token_type_ids",) if takes_types and getattr(encoder.config, "type_vocab_size", 0) > 1 else ()
-    return ("input_ids", "attention_mask", *types)
+    """Return the names of an encoder's inputs; token types only where it has several.
+
+    Raises:
+        InputError: the encoder has no vocabulary of types and adds words for them (XLM, FlauBERT, GPT-2), so that types
+            of zeros are not the same as none.
+    """
+    if "token_type_ids" not in inspect.signature(encoder.forward).parameters:
+        return ("input_ids", "attention_mask")
+    n_types = getattr(encoder.config, "type_vocab_size", None)
+    if n_types is None:
+        what = "an encoder without a vocabulary of token types is not computed by a graph"
+        raise InputError(what, got=type(encoder).__name__, fix="use backend=torch")
+    return ("input_ids", "attention_mask", *(("token_type_ids",) if n_types > 1 else ()))
 
 
 def load_graph(backend: str, folder: Path, *, bf16: bool) -> Run:
