@@ -253,6 +253,16 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, capsys: pytest.C
     assert contents() == {"thesis.tex": b"years of work"}
 
 
+def test_an_input_in_the_folder_is_not_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune() == 0
+    Path("out/folds.json").write_bytes(Path("qrels.txt").read_bytes())
+    before = contents()
+    arguments = ["tune", "index", "queries.jsonl", "out/folds.json", "-o", "out", *GRID]
+    assert main(arguments) == 2
+    assert "out/folds.json: is also an input and would be overwritten" in capsys.readouterr().err
+    assert contents() == before
+
+
 def test_a_folder_in_which_nothing_was_begun_can_be_used(folder: Path) -> None:
     Path("out").mkdir()
     Path("out/.lock").write_text("pid 1 on here\n")  # as a kill leaves it

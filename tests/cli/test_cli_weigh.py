@@ -229,6 +229,24 @@ def test_only_a_folder_of_its_own_is_written_again(
     assert (tmp_path / "mine" / "run.txt").read_text() == "dear"
 
 
+def test_weights_of_another_program_are_no_result(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = {"weights.json": '{"layers": [1, 2]}', "run.txt": "dear", "manifest.json": "{}", "heatmap.png": "dear"}
+    (tmp_path / "mine").mkdir()
+    for name, text in mine.items():
+        (tmp_path / "mine" / name).write_text(text)
+    assert weigh(folder, tmp_path / "mine") == 2
+    assert "is not empty and holds no result of weigh" in capsys.readouterr().err
+    assert {path.name: path.read_text() for path in (tmp_path / "mine").iterdir()} == mine
+
+
+def test_an_older_result_without_a_manifest_is_written_again(folder: Path, tmp_path: Path) -> None:
+    assert weigh(folder, tmp_path / "w") == 0
+    (tmp_path / "w" / "manifest.json").unlink()
+    assert weigh(folder, tmp_path / "w") == 0
+
+
 @pytest.mark.parametrize("fails", ["atomic_write", "seal"])
 def test_a_folder_that_a_full_disk_left_is_written_again_and_an_earlier_result_stands_until_then(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str

@@ -25,6 +25,7 @@ from longrank.index.publishing import replace_folder
 from longrank.index.reader import Index
 from longrank.registries import suggestion
 from longrank.storage import MANIFEST, read_manifest, write_manifest
+from longrank.storage.files import writing
 from longrank.types import Notes, Segmentation
 
 HASHES = "hashes"
@@ -168,6 +169,7 @@ class VectorFolders(NamedTuple):
 
         Raises:
             InputError: the index cannot be written to, or another process is writing to it.
+            LongRankError: writing failed.
         """
         usual = index.path / self.room / re.sub(r"[^\w.-]+", "-", name)
         with building(index.path) as work:
@@ -177,12 +179,13 @@ class VectorFolders(NamedTuple):
                     f"{usual.name} has {self.kind} of another model, which stay: the new ones are {target.name}; "
                     "remove the folder of those that you do not need"
                 )
-            write(work)
-            with ArrayWriter(work / HASHES, "u1") as hashes:
-                for document in index:
-                    hashes.append(np.frombuffer(hash_of(document), np.uint8))
-            write_manifest(work, {"index": index.digest, **meta})
-            replace_folder(work, target, index.path)
+            with writing(target):
+                write(work)
+                with ArrayWriter(work / HASHES, "u1") as hashes:
+                    for document in index:
+                        hashes.append(np.frombuffer(hash_of(document), np.uint8))
+                write_manifest(work, {"index": index.digest, **meta})
+                replace_folder(work, target, index.path)
         return target
 
 

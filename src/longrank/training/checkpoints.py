@@ -65,8 +65,13 @@ class Checkpoint(NamedTuple):
     log: str
 
 
-def save(folder: Path, checkpoint: Checkpoint) -> Path:
+def save(folder: Path, checkpoint: Checkpoint, training: str = "") -> Path:
     """Write a checkpoint below `folder`, then remove all but the last two; return its folder.
+
+    Args:
+        folder: holds the checkpoints of a training.
+        checkpoint: the state.
+        training: digest of the training's identity.
 
     Raises:
         LongRankError: writing failed (no space left, ...); earlier checkpoints are untouched.
@@ -79,7 +84,7 @@ def save(folder: Path, checkpoint: Checkpoint) -> Path:
                 save_file(tensors, new / f"{name}.safetensors")
         (new / "log.jsonl").write_text(checkpoint.log, encoding="utf-8")
         (new / "position.json").write_text(json.dumps(asdict(checkpoint.position)) + "\n", encoding="utf-8")
-        write_manifest(new, {})
+        write_manifest(new, {"training": training})
     for old in _steps(folder)[_KEPT:]:
         shutil.rmtree(old)
     return place
@@ -91,14 +96,20 @@ def digests(place: Path) -> dict[str, str]:
     return {name: files[f"{name}.safetensors"]["sha256"] for name in ("weights", "optimizer")}
 
 
-def newest(folder: Path, notes: Notes) -> Path | None:
-    """Return the last undamaged checkpoint, or None; damaged checkpoints are counted."""
+def newest(folder: Path, notes: Notes, training: str = "") -> Path | None:
+    """Return the last undamaged checkpoint, or None; damaged checkpoints are counted.
+
+    Raises:
+        IntegrityError: the checkpoint is of another training; checkpoints of earlier versions do not tell.
+    """
     for place in _steps(folder):
         try:
             verify(place)
         except (LongRankError, OSError):
             notes.add("damaged checkpoints, not used", str(place))
             continue
+        if read_manifest(place).get("training", training) != training:
+            raise IntegrityError(f"{place}: is a checkpoint of another training; move it back to its folder")
         return place
     return None
 

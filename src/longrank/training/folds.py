@@ -25,7 +25,7 @@ from longrank.storage.workplace import check_own
 from longrank.training.experiment import Experiment
 from longrank.training.one_fold import MAY_DIFFER, FoldTraining, Progress, check_folds, train_on
 from longrank.training.ranks import Ranks
-from longrank.training.run_folder import FOLDS, TEST_RUN, check_one_training, seal_training
+from longrank.training.run_folder import FOLDS, TEST_RUN, begun_here, check_one_training, seal_training
 from longrank.types import Notes, Qrels, Query, Run
 
 FOLD_SEED = 42
@@ -208,11 +208,19 @@ def _tested_twice(folds: Mapping[str, Fold]) -> str | None:
     return None
 
 
+def _has_begun(folder: Path) -> bool:
+    """Tell whether a folder is that of a training over folds; a user's file of folds, too, is called folds.json."""
+    if not (folder / FOLDS).exists():
+        return False
+    others = [path for path in folder.iterdir() if path.name[0] != "." and path.name != FOLDS]
+    return not others or any(begun_here(path) for path in others)
+
+
 def _check_folder(folder: Path, folds: Mapping[str, Fold]) -> None:
     """Refuse a folder that cannot be written to, or that holds something else than a training over these folds.
 
     Raises:
         InputError: such a folder.
     """
-    check_own(folder, "training over folds", begun=(folder / FOLDS).exists())
+    check_own(folder, "training over folds", begun=_has_begun(folder))
     check_folds(folder, folds)

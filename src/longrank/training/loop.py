@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import torch
 
 from longrank.errors import IntegrityError, LongRankError
+from longrank.storage import digest_of
 from longrank.training import checkpoints, run_folder
 from longrank.training.checkpoints import Checkpoint, Position, Tensors
 from longrank.training.log import TrainingLog, check_tensorboard
@@ -96,7 +97,7 @@ def train(
             return record
         begin()
         opened.enter_context(_repeatable(ranks.device))
-        training = _Training(task, settings, folder, ranks, notes)
+        training = _Training(task, settings, folder, ranks, notes, identity=digest_of(identity))
         board = folder / "tensorboard" if tensorboard else None
         training.resume(board, progress, opened)
         training.steps(progress)
@@ -153,7 +154,10 @@ def identity_of(settings: LoopSettings, run: Mapping[str, Any], ranks: Ranks) ->
 class _Training:
     """A training under way; only the first process has a log."""
 
-    def __init__(self, task: Task, settings: LoopSettings, folder: Path, ranks: Ranks, notes: Notes) -> None:
+    def __init__(
+        self, task: Task, settings: LoopSettings, folder: Path, ranks: Ranks, notes: Notes, *, identity: str
+    ) -> None:
+        self._identity = identity
         self._task, self._settings, self._folder, self._ranks, self._notes = task, settings, folder, ranks, notes
         self._updates = Updates(task, settings, ranks)
         self._position = Position()
@@ -164,7 +168,7 @@ class _Training:
 
     def resume(self, board: Path | None, progress: Callable[[int], object], opened: ExitStack) -> None:
         """Load the last undamaged checkpoint, if there is one; open the log."""
-        self._place, text = checkpoints.newest(self._checkpoints, self._notes), ""
+        self._place, text = checkpoints.newest(self._checkpoints, self._notes, self._identity), ""
         if self._place is not None:
             checkpoint = checkpoints.load(self._place)
             try:
@@ -255,7 +259,7 @@ class _Training:
             self._best,
             self._log.text,
         )
-        self._place = checkpoints.save(self._checkpoints, checkpoint)
+        self._place = checkpoints.save(self._checkpoints, checkpoint, self._identity)
 
 
 @contextmanager

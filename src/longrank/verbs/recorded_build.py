@@ -12,10 +12,11 @@ import numpy as np
 
 from longrank.collections.documents import locate_documents, places_of
 from longrank.collections.files import check_patterns
-from longrank.errors import LongRankError
+from longrank.errors import Changed, LongRankError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
+from longrank.index.folder import building
 from longrank.index.languages import keeping
 from longrank.index.sources import Sources, write_sources
 from longrank.storage.remote import changing
@@ -88,7 +89,10 @@ def _build(
             ids = (doc_id for a, b in pairwise(cuts) for doc_id in index.doc_ids(np.arange(a, b)))
             files[name] = state._replace(ids=(*state.ids, *ids))
             end += n
-        with telling_state("the index is valid, but updates need this record: build the index again"):
+        stands = "the index is valid, but updates need this record: build the index again"
+        with telling_state(stands), building(folder):  # no other command changes the index
+            if Index(folder).digest != index.digest:
+                raise Changed("another command has changed the index since it was built", path=folder)
             write_sources(folder, Sources(names, corpus, files, index.digest))
 
 

@@ -13,7 +13,7 @@ from longrank.engines import Engine, open_engine
 from longrank.errors import InputError
 from longrank.evaluation.folds import Folds, read_or_make_folds
 from longrank.evaluation.systems import place_of
-from longrank.evaluation.tuning.folder import RUN, check_own, write_outcome
+from longrank.evaluation.tuning.folder import check_own, write_outcome
 from longrank.evaluation.tuning.formula import ALPHA, PASSAGES, make_formula
 from longrank.evaluation.tuning.grids import Axes, Setting, parse_axes
 from longrank.evaluation.tuning.protocols import frozen, make_protocol
@@ -23,7 +23,7 @@ from longrank.evaluation.tuning.result import Tuning
 from longrank.evaluation.tuning.values import GridValues, Outcome
 from longrank.evaluation.tuning.weights import Weighing, weighed_run
 from longrank.formats.folds import Fold
-from longrank.storage.workplace import check_apart, working_in
+from longrank.storage.workplace import working_in
 from longrank.types import Notes, Run
 from longrank.verbs.naming import naming_files
 
@@ -96,9 +96,7 @@ def weigh(
     if seed is not None and not isinstance(folds, int):
         raise InputError("`seed` is an option of folds that are made", got=seed, fix="give a number of folds")
     if folder is not None:
-        check_own(Path(folder), WEIGHTS, "weigh")
-        for name in (RUN, WEIGHTS):
-            check_apart(Path(folder) / name, *_paths(qrels, run, evidence, *(learn_on or ())))
+        check_own(Path(folder), qrels, run, evidence, *(learn_on or ()), mark=WEIGHTS, command="weigh")
     reranked = open_reranked(run, evidence, depth=depth, notes=notes, mix_method=mix_method)
     axes = parse_axes(grid, dict.fromkeys((ALPHA, *PASSAGES, *reranked.parts[1:]), float), "weight")
     if ALPHA not in axes:
@@ -140,12 +138,6 @@ def _setting_of(
         return dict.fromkeys(here.first_stage, outcome.setting)
     of_fold = {choice.name: table.settings[choice.setting] for choice in outcome.choices}
     return {query_id: of_fold[name] for name, fold in (folds or {}).items() for query_id in fold.test}
-
-
-def _paths(*sources: Any) -> list[Path | str]:
-    """Return the paths among sources and lists of sources."""
-    flat = chain.from_iterable(source if isinstance(source, list | tuple) else [source] for source in sources)
-    return [source for source in flat if isinstance(source, str | Path)]
 
 
 def _learn_on(

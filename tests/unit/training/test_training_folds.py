@@ -299,6 +299,11 @@ def test_a_folder_of_other_folds_settings_or_things_is_refused_and_left_alone(fo
     assert contents(tmp_path / "t") == before
     with pytest.raises(InputError, match="is not empty and holds no training over folds"):
         validated(experiment(folder), tmp_path / "t" / "s1")
+    (tmp_path / "mine").mkdir()
+    for name in ("folds.json", "test.run"):
+        (tmp_path / "mine" / name).write_bytes((tmp_path / "t" / "folds.json").read_bytes())
+    with pytest.raises(InputError, match="is not empty and holds no training over folds"):
+        validated(experiment(folder), tmp_path / "mine")
     (tmp_path / "file").write_text("dear")
     with pytest.raises(InputError, match="is a file; a folder is needed"):
         validated(experiment(folder), tmp_path / "file")

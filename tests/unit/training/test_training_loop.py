@@ -195,6 +195,16 @@ def interrupted(folder: Path, task: Any = None, **changes: Any) -> None:
         run(folder, task, progress=failing, **changes)
 
 
+def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
+    interrupted(tmp_path / "a")
+    interrupted(tmp_path / "b", run={"data": {"sha256": "b"}})
+    (tmp_path / "a" / "checkpoints").rename(tmp_path / "swapped")
+    (tmp_path / "b" / "checkpoints").rename(tmp_path / "a" / "checkpoints")
+    with pytest.raises(IntegrityError, match=r"a/checkpoints/step-\d+: is a checkpoint of another training"):
+        run(tmp_path / "a")
+    assert (tmp_path / "a" / "checkpoints").exists()
+
+
 def test_a_resumed_training_says_how_far_it_is_and_does_only_the_rest(tmp_path: Path) -> None:
     from training_tasks import Pairs
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -527,6 +528,29 @@ def test_a_file_that_vanishes_between_two_looks_has_vanished(folder: Path, tmp_p
     with vanishing(folder / "b.txt"):
         assert update(tmp_path / "index").vanished == [str(folder / "b.txt")]
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
+
+
+def test_a_build_leaves_no_record_beside_the_index_of_another_build(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, other = tmp_path / "index", tmp_path / "other"
+    other.mkdir()
+    (other / "z.txt").write_text("Zebras")
+    build = Index.build
+
+    def overtaken(*arguments: Any, **options: Any) -> Index:
+        built = build(*arguments, **options)
+        monkeypatch.undo()
+        sync([other], index.with_name("second"))
+        shutil.rmtree(index)
+        index.with_name("second").rename(index)  # after the first build has let go of the lock
+        return built
+
+    monkeypatch.setattr(Index, "build", overtaken)
+    with pytest.raises(LongRankError, match="another command has changed the index since it was built"):
+        sync([folder], index)
+    assert [document.doc_id for document in Index(index)] == ["z.txt"]
+    assert not any(update(index))
 
 
 def test_an_index_without_a_record_is_refused_with_the_command_that_builds_it(folder: Path, tmp_path: Path) -> None:

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from itertools import permutations
+from itertools import chain, permutations
 from pathlib import Path
+from typing import Any
 
+from longrank.errors import InputError, IntegrityError
 from longrank.formats.folds import Fold, write_folds
 from longrank.formats.trec import write_rankings
-from longrank.storage import MANIFEST, atomic_write, seal, workplace
+from longrank.small_files import RECORD, read_small
+from longrank.storage import MANIFEST, atomic_write, seal, sealed_files, workplace
 from longrank.storage.files import sync_folder, writing
 from longrank.storage.temporaries import temporary_folder
 from longrank.types import Ranking
@@ -27,21 +30,43 @@ JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning
 _UNFINISHED = ".unfinished"
 
 
-def check_own(folder: Path, mark: str = JOURNAL, command: str = "tune") -> None:
-    """Refuse a folder that cannot be written to, or that holds something else.
+def check_own(folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "tune") -> None:
+    """Refuse a folder that cannot be written to, or that holds something else or an input.
 
     Args:
         folder: absent, empty, or the result of an earlier call.
+        inputs: values and paths that are read, and lists of such; none may be a file of the result.
         mark: the file that marks a result.
         command: name of the command, for the message.
 
     Raises:
-        InputError: the folder cannot be written to, holds something else, or lies inside a finished folder.
+        InputError: the folder cannot be written to, holds something else, or lies inside a finished folder; or an input
+            would be overwritten.
     """
     unfinished = folder / _UNFINISHED
-    begun = (folder / mark).exists() or (unfinished.exists() and unfinished.read_text(encoding="utf-8") == mark)
+    begun = _is_ours(folder / mark) or (unfinished.exists() and unfinished.read_text(encoding="utf-8") == mark)
     workplace.check_own(folder, f"result of {command}", begun=begun)
     workplace.check_outside(folder)
+    flat = chain.from_iterable(each if isinstance(each, list | tuple) else [each] for each in inputs)
+    paths = [each for each in flat if isinstance(each, str | Path)]
+    for name in (mark, RUN, TUNING, FOLDS):
+        workplace.check_apart(folder / name, *paths)
+
+
+def _is_ours(mark: Path) -> bool:
+    """Tell whether a file marks a result: a journal, whose reader refuses others, or the outcome that a seal names.
+
+    Other programs have a ``weights.json``, too.
+    """
+    if mark.name == JOURNAL or not mark.exists():
+        return mark.exists()
+    try:
+        if mark.name in sealed_files(mark.parent, "result"):
+            return True
+        outcome = json.loads(read_small(mark, RECORD))
+        return isinstance(outcome, dict) and outcome.keys() >= {"result", "choices", "values"}
+    except (InputError, IntegrityError, ValueError, RecursionError, OSError):
+        return False
 
 
 def left_unfinished(folder: Path) -> bool:
