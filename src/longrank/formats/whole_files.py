@@ -34,7 +34,7 @@ def whole_text(path: Path, notes: Notes, options: CorpusOptions) -> str:
         InputError: the file cannot be read, or is not text.
     """
     raw = read_whole(path, options.text.limits, any_encoding=options.guess)
-    return without_nul(decoded(raw, path, notes, options), path).replace("\r\n", "\n")
+    return without_nul(decoded(raw, path, notes, options), path).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_whole(path: Path, limits: Limits, *, any_encoding: bool = False) -> bytes:

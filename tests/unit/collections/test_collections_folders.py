@@ -151,6 +151,12 @@ def test_scanned_files_are_counted_or_read_by_a_command(tmp_path: Path) -> None:
     assert "--ocr ends with exit code 3" in notes.lines()[-1]
 
 
+def test_line_ends_of_any_system_are_line_ends(tmp_path: Path) -> None:
+    for name, end in (("unix", "\n"), ("dos", "\r\n"), ("mac", "\r")):
+        (tmp_path / f"{name}.txt").write_bytes(f"Cats{end}purr.{end}".encode())
+    assert {document.text for document in read(tmp_path)} == {"Cats\npurr.\n"}
+
+
 def test_bytes_of_whole_files_are_counted_for_the_progress(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Dogs bark.")
     (tmp_path / "b.md").write_text("Cats purr, and sleep.")

@@ -14,6 +14,7 @@ from longrank.errors import InputError, IntegrityError
 from longrank.formats.records import CorpusOptions
 from longrank.types import Document, Notes
 from longrank.verbs.index import add_vectors
+from tiny_models import save_encoder
 
 DOGS, CATS = Document("d1", "Dogs", "They bark."), Document("d2", "", "Cats purr.")
 
@@ -126,6 +127,17 @@ def test_vectors_are_stored_once(docs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.neural
+def test_a_low_recall_of_a_graph_is_explained(docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss", reason="needs the extra ann")
+    model = str(save_encoder(tmp_path / "m"))
+    for recall, expected in ((0.95, 0), (0.4, 1)):
+        index = longrank.Index.build(docs, tmp_path / f"index{expected}")
+        monkeypatch.setattr("longrank.retrieval.approximate.measured", lambda *_, recall=recall: recall)
+        notes = Notes()
+        add_vectors(index, model, ann="hnsw", notes=notes)
+        assert sum("ivf-pq and exact search find them" in line for line in notes.lines()) == expected
+
+
 def test_approximate_search_that_went_with_its_vectors_or_is_damaged_is_said(docs: Path, tmp_path: Path) -> None:
     pytest.importorskip("faiss", reason="needs the extra ann")
     built = add_vectors(longrank.Index.build(docs, tmp_path / "index"), "minilm", ann="hnsw")
