@@ -6,6 +6,7 @@ index as it was (or still absent), and no leftovers.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,15 @@ def test_a_misspelt_field_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     source = tmp_path / "docs.jsonl"
     assert "no document has this field (got 'keyword')" in refused(source, tmp_path, capsys, "--fields", "text,keyword")
     assert ":1: no text; a field raw is needed" in refused(source, tmp_path, capsys, "--fields", "title,raw")
+
+
+def test_a_folder_with_a_list_of_checksums_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.txt").write_text("dogs")
+    listed = {"files": {"a.txt": {"size": 4, "sha256": "0" * 64}}}
+    (tmp_path / "data" / "manifest.json").write_text(json.dumps(listed))
+    assert index(tmp_path / "data", tmp_path / "new.index", "--include", "*.txt") == 0
+    assert "documents\t1\n" in capsys.readouterr().out
 
 
 def test_an_index_may_lie_in_the_folder_it_is_made_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -187,10 +187,9 @@ def _is_chosen(path: Path, options: FileOptions, folder: bool) -> bool:
 def _is_written_by_us(folder: Path) -> bool:
     """Tell whether the folder has a LongRank manifest: an index may lie in its source folder."""
     try:
-        open_manifest(folder)
+        return str(open_manifest(folder).get("format")).startswith("longrank ")
     except LongRankError:
         return False
-    return True
 
 
 def _refuse_packed(path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import Changed, InputError, IntegrityError
 from longrank.index.arrays import ArrayWriter, mapped
 from longrank.index.content_hashes import SIZE, hash_of
 from longrank.index.folder import SPARSE, VECTORS, building
@@ -168,11 +168,14 @@ class VectorFolders(NamedTuple):
             notes: says that vectors of another model stay.
 
         Raises:
-            InputError: the index cannot be written to, or another process is writing to it.
+            InputError: the index cannot be written to, has changed, or another process is writing to it.
             LongRankError: writing failed.
         """
         usual = index.path / self.room / re.sub(r"[^\w.-]+", "-", name)
         with building(index.path) as work:
+            if Index(index.path).digest != index.digest:
+                what = "the index has changed since it was opened, so these vectors would not fit it"
+                raise Changed(what, path=index.place, fix="store them again")
             target = _free(usual, _model_of(meta))
             if target != usual:
                 notes.say(

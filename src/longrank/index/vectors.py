@@ -73,6 +73,7 @@ class PassageVectors:
         encoder: fingerprint of the encoder.
         segmenter: fingerprint of the segmenter.
         model: alias or Hugging Face name of the encoder's model; empty for a folder.
+        digest: SHA-256 of the vectors.
         int8: the vectors as 8-bit numbers; None if they are not stored.
     """
 
@@ -82,6 +83,7 @@ class PassageVectors:
         self.path, self._index, self.dimension = folder, index, int(manifest["dimension"])
         self.encoder, self.segmenter = str(manifest["encoder"]), str(manifest["segmenter"])
         self.model = str(manifest.get("model", ""))
+        self.digest = str(manifest["files"]["vectors"]["sha256"])
         values = mapped(folder / "vectors", "<f4")
         if self.dimension < 1 or len(values) % self.dimension:
             raise IntegrityError(f"{folder}: vectors of another dimension; remove the folder and store them again")

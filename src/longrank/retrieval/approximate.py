@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longrank.errors import InputError, IntegrityError, MissingExtra
+from longrank.errors import Changed, InputError, IntegrityError, MissingExtra
 from longrank.index import Index
 from longrank.index.folder import building
 from longrank.index.publishing import discard, replace_folder
@@ -50,7 +50,7 @@ class Graph:
         self._fix = fix = f"build it again: longrank index INDEX --vectors MODEL --ann {folder.name}"
         if (manifest.get("format"), manifest.get("version")) != (FORMAT, VERSION):
             raise IntegrityError(f"{folder}: not a graph of this version; {fix}")
-        if manifest.get("vectors") != _digest(stored):
+        if manifest.get("vectors") != stored.digest:
             raise IntegrityError(f"{folder}: of other vectors; {fix}")
         faiss, self.method, self._stored = load_faiss(), folder.name, stored
         try:
@@ -121,7 +121,7 @@ def write_graph(
         progress: called with the number of vectors just added.
 
     Raises:
-        InputError: the index cannot be written to, or another process is writing to it.
+        InputError: the index cannot be written to, another process is writing to it, or one has replaced the vectors.
         MissingExtra: faiss is not installed.
         IntegrityError: a stored vector is not finite.
     """
@@ -130,9 +130,11 @@ def write_graph(
         return graph
     faiss.omp_set_num_threads(1)
     built = _built(faiss, stored, ANN_METHODS[method], progress)
-    meta = {"format": FORMAT, "version": VERSION, "vectors": _digest(stored)}
+    meta = {"format": FORMAT, "version": VERSION, "vectors": stored.digest}
     meta |= ANN_METHODS[method].options(len(stored), stored.dimension)
     with building(index.path) as work:
+        if read_manifest(stored.path)["files"]["vectors"]["sha256"] != stored.digest:
+            raise Changed("these vectors were replaced while their graph was built", path=stored.path, fix="try again")
         faiss.write_index(built, str(work / "graph"))
         write_manifest(work, {**meta, "recall@100": measured(built, faiss, stored.matrix, ANN_METHODS[method])})
         replace_folder(work, stored.path / method, index.path)
@@ -201,7 +203,3 @@ def _intact(stored: PassageVectors, method: str) -> Graph | None:
         return graph
     except (InputError, IntegrityError):
         return None
-
-
-def _digest(stored: PassageVectors) -> str:
-    return str(read_manifest(stored.path)["files"]["vectors"]["sha256"])

@@ -84,7 +84,7 @@ def save(folder: Path, checkpoint: Checkpoint, training: str = "") -> Path:
                 save_file(tensors, new / f"{name}.safetensors")
         (new / "log.jsonl").write_text(checkpoint.log, encoding="utf-8")
         (new / "position.json").write_text(json.dumps(asdict(checkpoint.position)) + "\n", encoding="utf-8")
-        write_manifest(new, {"training": training})
+        write_manifest(new, {"format": "longrank checkpoint", "training": training})
     for old in _steps(folder)[_KEPT:]:
         shutil.rmtree(old)
     return place

@@ -140,6 +140,16 @@ def test_writing_again_replaces_the_vectors(index: Index) -> None:
     assert found[0].tolist() == [[2000, 2002, 2004]]
 
 
+def test_vectors_of_an_earlier_state_of_an_index_replace_none(index: Index) -> None:
+    earlier = Index(index.path)
+    index.add([("new", "a new page")])
+    newest = Index(index.path)
+    write_vectors(newest, "m", KEY, H, encoded(newest))
+    with pytest.raises(InputError, match="the index has changed since it was opened"):
+        write_vectors(earlier, "m", KEY, H, encoded(earlier))
+    assert find_vectors(newest, KEY)[0] is not None
+
+
 def test_vectors_that_are_replaced_while_they_are_opened_are_refused(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fakes import documents, index_of, queries
-from longrank.errors import IntegrityError
+from longrank.errors import InputError, IntegrityError
 from longrank.index import Index, verify_index
 from longrank.index.vectors import PassageVectors
 from longrank.retrieval import Dense, first_stage
@@ -157,6 +157,15 @@ def test_a_graph_that_names_a_row_beyond_the_vectors_is_damaged(
     monkeypatch.setattr("longrank.retrieval.approximate.search", lambda *_: np.array([len(stored), 0]))
     with pytest.raises(IntegrityError, match=f"damaged; build it again: .* --ann {method}"):
         graph.passages(stored.matrix[0], 2)
+
+
+def test_vectors_that_are_stored_again_while_their_graph_is_built_get_none(
+    index: Index, stored: PassageVectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("longrank.retrieval.approximate._built", lambda *_: store(index, random_vectors(index, seed=5)))
+    with pytest.raises(InputError, match="these vectors were replaced while their graph was built"):
+        write_graph(index, stored)
+    assert open_graph(PassageVectors(stored.path, index)) is None
 
 
 @pytest.mark.parametrize("method", ANN_METHODS)

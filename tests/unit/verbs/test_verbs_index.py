@@ -138,6 +138,7 @@ def test_a_low_recall_of_a_graph_is_explained(docs: Path, tmp_path: Path, monkey
         assert sum("ivf-pq and exact search find them" in line for line in notes.lines()) == expected
 
 
+@pytest.mark.neural
 def test_approximate_search_that_went_with_its_vectors_or_is_damaged_is_said(docs: Path, tmp_path: Path) -> None:
     pytest.importorskip("faiss", reason="needs the extra ann")
     built = add_vectors(longrank.Index.build(docs, tmp_path / "index"), "minilm", ann="hnsw")
