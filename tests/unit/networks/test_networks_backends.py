@@ -295,11 +295,17 @@ def test_the_extra_is_named_before_a_model_is_loaded(bert: str, monkeypatch: pyt
 @pytest.mark.neural
 def test_words_as_token_types_are_refused() -> None:
     """XLM adds the words 0 and 1 for the types 0 and 1, and nothing where there are no types."""
+    import torch
     import transformers
 
     config = transformers.XLMConfig(vocab_size=50, emb_dim=16, n_layers=1, n_heads=2)
-    with pytest.raises(InputError, match=r"vocabulary of token types .*\(got 'XLMModel'\); use backend=torch"):
-        Exported(transformers.XLMModel(config), lambda inputs: np.zeros((1, 1, 16), np.float32))
+    exported = Exported(
+        transformers.XLMModel(config), lambda inputs: np.zeros((*inputs["input_ids"].shape, 16), np.float32)
+    )
+    ones = torch.ones(1, 3, dtype=torch.int64)
+    assert exported(ones, ones).last_hidden_state.shape == (1, 3, 16)
+    with pytest.raises(InputError, match=r"without a vocabulary of types .*\(got 'XLMModel'\); use backend=torch"):
+        exported(ones, ones, ones)
 
 
 @pytest.mark.neural

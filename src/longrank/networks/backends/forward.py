@@ -33,6 +33,8 @@ class Exported:
         window = getattr(encoder.config, "local_attention", None)
         self._step = _STEP if window is None else max(1, min(_STEP, window // 2))  # less than a token sees on a side
         self._has_window = window is not None
+        # XLM and FlauBERT add words for types, and nothing where there are no types: zeros are not the same.
+        self._has_words_as_types = _takes_types(encoder) and not hasattr(encoder.config, "type_vocab_size")
 
     def __call__(
         self,
@@ -45,13 +47,16 @@ class Exported:
 
         Raises:
             TypeError: an input other than ids, mask and token types.
-            InputError: when a head reads another output.
+            InputError: when a head reads another output; or types of an encoder without a vocabulary of types.
         """
         import torch
 
         unknown = sorted(name for name, value in others.items() if value is not None and name != "return_dict")
         if unknown:
             raise TypeError(f"inputs of an exported encoder: {unknown}")
+        if self._has_words_as_types and token_type_ids is not None:
+            what = "token types of an encoder without a vocabulary of types are not computed by a graph"
+            raise InputError(what, got=type(self._encoder).__name__, fix="use backend=torch")
         types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
         features = {"input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": types}
         hidden = self._alike(features) if self._has_window else self._hidden(features)
@@ -114,19 +119,13 @@ def _output_class() -> Any:
 
 
 def input_names(encoder: Any) -> tuple[str, ...]:
-    """Return the names of an encoder's inputs; token types only where it has several.
+    """Return the names of an encoder's inputs; token types only where it has several."""
+    types = ("token_type_ids",) if _takes_types(encoder) and getattr(encoder.config, "type_vocab_size", 0) > 1 else ()
+    return ("input_ids", "attention_mask", *types)
 
-    Raises:
-        InputError: the encoder has no vocabulary of types and adds words for them (XLM, FlauBERT, GPT-2), so that types
-            of zeros are not the same as none.
-    """
-    if "token_type_ids" not in inspect.signature(encoder.forward).parameters:
-        return ("input_ids", "attention_mask")
-    n_types = getattr(encoder.config, "type_vocab_size", None)
-    if n_types is None:
-        what = "an encoder without a vocabulary of token types is not computed by a graph"
-        raise InputError(what, got=type(encoder).__name__, fix="use backend=torch")
-    return ("input_ids", "attention_mask", *(("token_type_ids",) if n_types > 1 else ()))
+
+def _takes_types(encoder: Any) -> bool:
+    return "token_type_ids" in inspect.signature(encoder.forward).parameters
 
 
 def load_graph(backend: str, folder: Path, *, bf16: bool) -> Run:
