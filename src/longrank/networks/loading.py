@@ -6,7 +6,7 @@ torch is imported only when a network is loaded.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -117,14 +117,29 @@ def forget_habits(network: Any) -> None:
 
 
 def position_limit(network: Any) -> int:
-    """Return the number of tokens that a transformers model can read, by its position embeddings."""
+    """Return the number of tokens that a transformers model can read, by its position embeddings.
+
+    Of rotary positions by ``longrope`` (Phi-3, Phi-4-mini), the first range: transformers turns all texts of a batch by
+    the second range if one text is longer, so that scores would depend on other texts.
+    """
     limit = getattr(network.config, "max_position_embeddings", None)
     if not isinstance(limit, int) or limit < 1:
         return _UNLIMITED
+    limit = min(limit, _first_range(network.config))
     # RoBERTa and similar models count positions from the padding id.
     embeddings = getattr(network.base_model, "embeddings", None)
     padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
     return limit if padding is None else limit - int(padding) - 1
+
+
+def _first_range(config: Any) -> int:
+    """Return the number of positions in the first range of ``longrope``."""
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    for each in (rope, *rope.values()):  # some models have one for each kind of layer
+        if isinstance(each, Mapping) and "longrope" in (each.get("rope_type"), each.get("type")):
+            own = getattr(config, "original_max_position_embeddings", None)
+            return int(each.get("original_max_position_embeddings") or own or _UNLIMITED)
+    return _UNLIMITED
 
 
 def choose_max_tokens(model: Model, requested: int | None, *limits: int | None) -> int:
