@@ -253,6 +253,14 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, capsys: pytest.C
     assert contents() == {"thesis.tex": b"years of work"}
 
 
+def test_a_result_may_lie_in_the_folder_of_the_queries(folder: Path) -> None:
+    Path("all").mkdir()
+    for name in ("queries.jsonl", "qrels.txt"):
+        Path("all", name).write_bytes(Path(name).read_bytes())
+    inputs = ["index", "all/queries.jsonl", "all/qrels.txt"]
+    assert main(["tune", *inputs, "-o", "all/out", "--workers", "1", *GRID]) == 0
+
+
 def test_an_input_in_the_folder_is_not_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tune() == 0
     Path("out/folds.json").write_bytes(Path("qrels.txt").read_bytes())

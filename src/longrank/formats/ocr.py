@@ -31,17 +31,18 @@ def recognised(path: Path, command: str, folder: str = "") -> Parsed:
     Args:
         path: the file; its absolute path is added to the command as its last argument.
         command: the command; it prints the text, with a form feed after each page, as ``pdftotext`` does.
-        folder: the folder in which it runs; empty: the working folder.
+        folder: the folder in which it runs; the working folder, if it is empty or gone.
 
     Raises:
         NotStarted: the command cannot be started.
         Failed: it ends with another exit code than 0.
         InputError: it takes more than 600 seconds, or prints no UTF-8 text.
     """
+    place = folder if folder and Path(folder).is_dir() else None
     try:
         words = [*shlex.split(command), os.path.abspath(path)]  # noqa: PTH100 - links stay links
         done = subprocess.run(
-            words, check=False, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL, cwd=folder or None
+            words, check=False, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL, cwd=place
         )
     except (OSError, ValueError) as error:
         raise NotStarted(f"--ocr cannot be started: {error}", got=command) from None

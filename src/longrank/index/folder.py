@@ -211,8 +211,11 @@ def _refuse_other(folder: Path) -> None:
         raise InputError("cannot be written to", path=folder)
     is_index = _has_index(folder)
     if other := sorted(path.name for path in folder.iterdir() if not _is_ours(path, in_index=is_index)):
-        what = "holds something that is no part of an index" if is_index else "exists and is not an index"
-        raise InputError(what, path=folder, got=other[0], fix="choose another folder, or empty it")
+        if is_index:
+            what = "holds something that is no part of an index"
+            raise InputError(what, path=folder, got=other[0], fix="move it elsewhere")
+        fix = "choose another folder, or empty it"
+        raise InputError("exists and is not an index", path=folder, got=other[0], fix=fix)
 
 
 def _has_index(folder: Path) -> bool:
@@ -226,7 +229,7 @@ def _has_index(folder: Path) -> bool:
     try:
         read_manifest(folder)
     except IntegrityError:
-        return any(map(_has_content_of_its_name, folder.glob(f"{DATA}*")))
+        return any(_NAMED_BY_CONTENT.fullmatch(path.name) for path in folder.glob(f"{DATA}*"))
     return True
 
 
@@ -275,7 +278,10 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _remove_tree(path: Path) -> None:
-    """Remove a folder, even while a worker of a killed build writes its last file there."""
+    """Remove a file or a folder, even while a worker of a killed build writes its last file there."""
+    if path.is_file():
+        path.unlink()
+        return
     for _ in range(10):
         shutil.rmtree(path, ignore_errors=True)
         if not path.exists():

@@ -82,6 +82,7 @@ class SourceFiles:
         headers = {} if format == "pdf" else _SANDBOX
         if kind.startswith("text/") and not is_utf_8(raw := file.read_bytes()):
             if format != "html":
+                headers = {**headers, "content-disposition": f"inline; filename*=utf-8''{quote(file.name)}"}
                 return Response(_as_read(raw, file), media_type=kind, headers=headers)
             headers = {**headers, "content-type": kind}  # without a charset, the declaration of the page counts
         return FileResponse(

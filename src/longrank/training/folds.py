@@ -213,7 +213,12 @@ def _has_begun(folder: Path) -> bool:
     if not (folder / FOLDS).exists():
         return False
     others = [path for path in folder.iterdir() if path.name[0] != "." and path.name != FOLDS]
-    return not others or any(begun_here(path) for path in others)
+    return all(map(_is_empty, others)) or any(map(begun_here, others))
+
+
+def _is_empty(path: Path) -> bool:
+    """Tell whether a path is a folder with nothing but hidden files, as a kill leaves the folder of a fold."""
+    return path.is_dir() and all(below.name[0] == "." for below in path.iterdir())
 
 
 def _check_folder(folder: Path, folds: Mapping[str, Fold]) -> None:

@@ -16,7 +16,6 @@ from typing import Any, Protocol
 import torch
 
 from longrank.errors import IntegrityError, LongRankError
-from longrank.storage import digest_of
 from longrank.training import checkpoints, run_folder
 from longrank.training.checkpoints import Checkpoint, Position, Tensors
 from longrank.training.log import TrainingLog, check_tensorboard
@@ -97,7 +96,7 @@ def train(
             return record
         begin()
         opened.enter_context(_repeatable(ranks.device))
-        training = _Training(task, settings, folder, ranks, notes, identity=digest_of(identity))
+        training = _Training(task, settings, folder, ranks, notes, begun_as=run_folder.digest_of_beginning(folder))
         board = folder / "tensorboard" if tensorboard else None
         training.resume(board, progress, opened)
         training.steps(progress)
@@ -155,9 +154,9 @@ class _Training:
     """A training under way; only the first process has a log."""
 
     def __init__(
-        self, task: Task, settings: LoopSettings, folder: Path, ranks: Ranks, notes: Notes, *, identity: str
+        self, task: Task, settings: LoopSettings, folder: Path, ranks: Ranks, notes: Notes, *, begun_as: str
     ) -> None:
-        self._identity = identity
+        self._begun_as = begun_as
         self._task, self._settings, self._folder, self._ranks, self._notes = task, settings, folder, ranks, notes
         self._updates = Updates(task, settings, ranks)
         self._position = Position()
@@ -168,7 +167,7 @@ class _Training:
 
     def resume(self, board: Path | None, progress: Callable[[int], object], opened: ExitStack) -> None:
         """Load the last undamaged checkpoint, if there is one; open the log."""
-        self._place, text = checkpoints.newest(self._checkpoints, self._notes, self._identity), ""
+        self._place, text = checkpoints.newest(self._checkpoints, self._notes, self._begun_as), ""
         if self._place is not None:
             checkpoint = checkpoints.load(self._place)
             try:
@@ -259,7 +258,7 @@ class _Training:
             self._best,
             self._log.text,
         )
-        self._place = checkpoints.save(self._checkpoints, checkpoint, self._identity)
+        self._place = checkpoints.save(self._checkpoints, checkpoint, self._begun_as)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
-from longrank.storage import MANIFEST, check_present, seal, sealed_files
+from longrank.storage import MANIFEST, check_present, digest_of, seal, sealed_files
 from longrank.storage.files import sync_file
 from longrank.storage.workplace import check_own, read_json, refuse_changed, working_in, write_json
 
@@ -127,6 +127,11 @@ def check_one_training(folder: Path, folds: Mapping[str, str], but: Sequence[str
 def begun_here(folder: Path) -> bool:
     """Tell whether a folder is that of a training, finished or not."""
     return (folder / _RUN).is_file() and read_json(folder / _RUN).get("format") == _FORMAT
+
+
+def digest_of_beginning(folder: Path) -> str:
+    """Return the digest of the identity with which a training was begun; equal settings may be written otherwise."""
+    return digest_of(read_json(folder / _RUN))
 
 
 def finished(folder: Path) -> dict[str, Any] | None:

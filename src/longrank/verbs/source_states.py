@@ -136,6 +136,8 @@ def _check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, 
     """
     for place in (place for place in folders if is_folder(Path(place))):
         now = named_files(Path(place), sources.corpus)
+        if now and absolute(str(now[0][0].path)) in sources.files:  # it was one at the last update, too
+            continue
         others = (name for name in sources.files.keys() - states.keys() if Path(name).is_relative_to(place))
         left = (name for name in sorted(others) if now and now[0][1] != "arrow" and Path(name).is_file())
         if (other := next(left, None)) is not None:  # a dataset that is saved again leaves old files
@@ -261,8 +263,8 @@ def mark_unread(
 
 
 def has_content(before: SourceState, now: SourceState) -> bool:
-    """Tell whether a file has the content of a record, as far as that is known: not after an update that was killed."""
-    return before.sha256.removeprefix(_UNREAD) in ("", now.sha256.removeprefix(_UNREAD))
+    """Tell whether a file has the content of a record; False after an update that was killed, whose record has none."""
+    return before.sha256.removeprefix(_UNREAD) == now.sha256.removeprefix(_UNREAD)
 
 
 def _size_and_time(path: Path) -> SizeAndTime:

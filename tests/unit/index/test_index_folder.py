@@ -328,6 +328,16 @@ def test_a_folder_of_a_user_inside_an_index_stays(tmp_path: Path) -> None:
     assert contents(index.path) == before
 
 
+def test_an_index_whose_manifests_are_all_damaged_is_built_again_in_its_place(tmp_path: Path) -> None:
+    index = build_index(located(OLD), tmp_path / "index")
+    before = contents(index.path)
+    for manifest in index.path.rglob(MANIFEST):
+        manifest.write_text("{")
+    (index.path / ".building-x").touch()
+    build_index(located(OLD), index.path)
+    assert contents(index.path) == before
+
+
 def test_a_broken_manifest_of_something_else_stays(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_text("{ // of a browser extension\n}")
     with pytest.raises(InputError, match="exists and is not an index"):

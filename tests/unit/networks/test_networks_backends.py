@@ -319,5 +319,6 @@ def test_a_head_that_reads_another_output_is_refused(tmp_path: Path) -> None:
         torch.ones(1, 3, dtype=torch.int64), torch.ones(1, 3, dtype=torch.int64)
     )
     assert found.last_hidden_state.shape == (1, 3, 16)
+    assert not hasattr(found, "cache")
     with pytest.raises(InputError, match=r"an output that graphs do not compute \(got 'cache'\)"):
         found.cache  # noqa: B018

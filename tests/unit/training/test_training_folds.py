@@ -299,6 +299,9 @@ def test_a_folder_of_other_folds_settings_or_things_is_refused_and_left_alone(fo
     assert contents(tmp_path / "t") == before
     with pytest.raises(InputError, match="is not empty and holds no training over folds"):
         validated(experiment(folder), tmp_path / "t" / "s1")
+    (tmp_path / "killed" / "s1").mkdir(parents=True)  # before the first file of the fold
+    (tmp_path / "killed" / "folds.json").write_bytes((tmp_path / "t" / "folds.json").read_bytes())
+    validated(experiment(folder), tmp_path / "killed", only=["s1"])
     (tmp_path / "mine").mkdir()
     for name in ("folds.json", "test.run"):
         (tmp_path / "mine" / name).write_bytes((tmp_path / "t" / "folds.json").read_bytes())

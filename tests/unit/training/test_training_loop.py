@@ -195,6 +195,11 @@ def interrupted(folder: Path, task: Any = None, **changes: Any) -> None:
         run(folder, task, progress=failing, **changes)
 
 
+def test_settings_that_are_written_otherwise_are_those_of_the_checkpoint(tmp_path: Path) -> None:
+    interrupted(tmp_path / "t", run={"samples": {"share": 1}})
+    assert run(tmp_path / "t", run={"samples": {"share": 1.0}})["steps"] == 12
+
+
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
     interrupted(tmp_path / "a")
     interrupted(tmp_path / "b", run={"data": {"sha256": "b"}})

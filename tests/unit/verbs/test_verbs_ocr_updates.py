@@ -103,6 +103,36 @@ def test_a_file_that_the_command_failed_for_is_read_when_it_works_again(place: P
     assert not any(update(folder))
 
 
+def test_a_command_of_the_path_is_started_though_the_folder_of_the_build_is_gone(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    folder = built(place, ocr="echo scanned")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "work").rmdir()
+    (place / "scans" / "c.pdf").write_bytes(pdf_bytes([[], []]))
+    assert update(folder).added == 1
+
+
+def test_documents_of_a_changed_file_do_not_stay_after_a_killed_update(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = built(place)
+    (place / "scans" / "b.txt").write_bytes(b"\x00\x01 binary \x00" * 20)
+
+    def killed(writer: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as kill:
+        kill.setattr("longrank.index.writer.IndexWriter.commit", killed)
+        with pytest.raises(KeyboardInterrupt):
+            update(folder)
+    for _ in range(3):
+        update(folder)
+    assert ids(folder) == ["a.pdf"]
+
+
 def test_a_file_without_text_waits_for_its_next_change(place: Path) -> None:
     folder = built(place)
     (place / "scans" / "c.pdf").write_bytes(pdf_bytes([[], []]))

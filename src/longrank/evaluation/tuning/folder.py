@@ -35,7 +35,7 @@ def check_own(folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "t
 
     Args:
         folder: absent, empty, or the result of an earlier call.
-        inputs: values and paths that are read, and lists of such; none may be a file of the result.
+        inputs: values and paths that are read, and lists of such; no file of them may be a file of the result.
         mark: the file that marks a result.
         command: name of the command, for the message.
 
@@ -48,7 +48,7 @@ def check_own(folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "t
     workplace.check_own(folder, f"result of {command}", begun=begun)
     workplace.check_outside(folder)
     flat = chain.from_iterable(each if isinstance(each, list | tuple) else [each] for each in inputs)
-    paths = [each for each in flat if isinstance(each, str | Path)]
+    paths = [each for each in flat if isinstance(each, str | Path) and Path(each).is_file()]
     for name in (mark, RUN, TUNING, FOLDS):
         workplace.check_apart(folder / name, *paths)
 

@@ -104,6 +104,10 @@ class Exported:
         return pooled
 
 
+class _NotComputed(InputError, AttributeError):
+    """An output of the network that graphs do not compute; `hasattr` is False for it."""
+
+
 @cache
 def _output_class() -> Any:
     """Return transformers' class of outputs; another output than those computed here is an error with its name."""
@@ -113,7 +117,7 @@ def _output_class() -> Any:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 raise AttributeError(name)
-            raise InputError("the head reads an output that graphs do not compute", got=name, fix="use backend=torch")
+            raise _NotComputed("the head reads an output that graphs do not compute", got=name, fix="use backend=torch")
 
     return Output
 
