@@ -12,6 +12,7 @@ heatmap.*        plots of the grid, drawn after tuning.json
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from itertools import chain, permutations
 from pathlib import Path
@@ -48,7 +49,7 @@ def check_own(folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "t
     workplace.check_own(folder, f"result of {command}", begun=begun)
     workplace.check_outside(folder)
     flat = chain.from_iterable(each if isinstance(each, list | tuple) else [each] for each in inputs)
-    paths = [each for each in flat if isinstance(each, str | Path) and Path(each).is_file()]
+    paths = [each for each in flat if isinstance(each, str | Path) and os.path.isfile(each)]  # noqa: PTH113 - odd names
     for name in (mark, RUN, TUNING, FOLDS):
         workplace.check_apart(folder / name, *paths)
 
