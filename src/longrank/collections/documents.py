@@ -10,7 +10,7 @@ from typing import Any
 
 from longrank.collections.collection import IRDS, Collection, is_folder, is_in_catalogue, missing, open_collection
 from longrank.collections.databases import database_records, is_address, parse_address, shown_source
-from longrank.collections.files import files_of, skip
+from longrank.collections.files import files_of, note_unread, skip
 from longrank.collections.irds import irds_records
 from longrank.collections.patterns import matching
 from longrank.collections.values import EMPTY, rows
@@ -170,6 +170,8 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
 
 def _chosen(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tuple[SourceFile, str]]:
     """Yield the files to read and their formats; count the bytes of files that are read whole."""
+    if options.guess:  # a folder
+        note_unread(Path(source), options, notes)
     for file, format in files_of(source, options, notes):
         if options.files.only is not None and file.path not in options.files.only:
             continue

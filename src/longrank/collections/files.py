@@ -45,9 +45,7 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
         raise InputError("no source: an empty name was given")
     path = Path(source)
     if _is_folder(path):
-        if named := named_files(path, options):
-            _note_unread(path, named, notes)
-        yield from named or _in(path, options, notes)
+        yield from named_files(path, options) or _in(path, options, notes)
         return
     _refuse_packed(path)
     if not path.exists():
@@ -84,10 +82,11 @@ def named_files(folder: Path, options: CorpusOptions) -> list[tuple[SourceFile, 
     return [(SourceFile(path, path.name), "arrow") for path in dataset_files(folder)]
 
 
-def _note_unread(folder: Path, named: list[tuple[SourceFile, str]], notes: Notes) -> None:
+def note_unread(folder: Path, options: CorpusOptions, notes: Notes) -> None:
     """Count texts in a collection folder, which are not read: somebody may take it for a folder of files."""
+    named = named_files(folder, options)
     read = {file.path for file, _ in named}
-    for parent, _, names in os.walk(folder):
+    for parent, _, names in os.walk(folder) if named else ():
         for name in names:
             is_text = EXTENSIONS.get(Path(name.lower()).suffix) in WHOLE_FILES and not _ABOUT.match(name)
             if is_text and Path(parent, name) not in read:

@@ -12,6 +12,7 @@ from longrank.errors import InputError
 from longrank.formats.parsed import Parsed
 
 _SECONDS = 600
+_FIX = "the command must print UTF-8 text, with a form feed between pages"
 
 
 class NotStarted(InputError):
@@ -20,9 +21,6 @@ class NotStarted(InputError):
 
 class Failed(InputError):
     """The command has failed; the cause may lie outside the file, so the next update tries again."""
-
-
-_FIX = "the command must print UTF-8 text, with a form feed between pages"
 
 
 def recognised(path: Path, command: str, folder: str = "") -> Parsed:

@@ -56,7 +56,9 @@ class RowCache:
         Raises:
             LongRankError: as `compute`; or the file cannot be read or written, or is damaged.
         """
-        keys = [self._key(one) for one in packed]
+        begun = self._begun.copy()
+        begun.update(rounding().encode())
+        keys = [self._key(begun, one) for one in packed]
         known = _decoded(self._file.get(set(keys)))
         fresh = {key: one for key, one in zip(keys, packed, strict=True) if key not in known}
         self._notes.add("passages whose vectors came from the score cache", count=len(keys) - len(fresh))
@@ -67,9 +69,8 @@ class RowCache:
             known |= _decoded(self._file.add(entries))
         return np.stack([known[key] for key in keys])
 
-    def _key(self, one: Packed) -> bytes:
-        digest = self._begun.copy()
-        digest.update(rounding().encode())
+    def _key(self, begun: hashlib._Hash, one: Packed) -> bytes:
+        digest = begun.copy()
         for part in (one.ids, one.type_ids):
             digest.update(np.asarray(part, dtype="<i4").tobytes())
         if self._told_apart:  # a separator's text in the query: equal ids, and without segments nothing else differs

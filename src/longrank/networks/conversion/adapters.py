@@ -120,12 +120,12 @@ def _untie(network: Any, head: str, tensors: Collection[str], source: Source) ->
     Raises:
         InputError: a T5, which scales its outputs only if they are shared.
     """
-    modules = {name.removeprefix("base_model.model.").partition(".lora_")[0] for name in tensors if ".lora_" in name}
     outputs = network.get_output_embeddings()
-    adapted = [name for name, module in network.named_modules() if name in modules and hasattr(module, "weight")]
     if outputs is None or outputs.weight is not network.get_input_embeddings().weight:
         return
-    shared = [name for name in adapted if network.get_submodule(name).weight is outputs.weight]
+    adapted = {name.removeprefix("base_model.model.").partition(".lora_")[0] for name in tensors if ".lora_" in name}
+    sharing = (name for name, module in network.named_modules() if getattr(module, "weight", None) is outputs.weight)
+    shared = [name for name in sharing if name in adapted]
     if not shared:
         return
     if head == "seq2seq":
