@@ -91,7 +91,7 @@ def training_rows(n: int, lists: int) -> NDArray[np.int64]:
 
 
 def search(method: AnnMethod, faiss: ModuleType, built: Any, query: Float32s, n: int) -> NDArray[np.int64]:
-    """Return rows near a query, int64[<= n * method.more], in no fixed order."""
+    """Return vectors near a query by their places in `built`, int64[<= n * method.more], in no fixed order."""
     wanted = min(n * method.more, built.ntotal)
     rows = built.search(query[None], wanted, params=method.parameters(faiss, wanted))[1][0]
     found: NDArray[np.int64] = rows[rows >= 0].astype(np.int64)

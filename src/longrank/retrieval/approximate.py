@@ -2,10 +2,12 @@
 
     INDEX/vectors/<model>-<passages>/<hnsw or ivf-pq>/
         graph           faiss' own format: links and a copy of the vectors, or lists of codes; memory-mapped
+        rows            int64[n]        passages, group after group of almost equal vectors
+        groups          int64[G + 1]    first place of each group in `rows`
         manifest.json   the vectors (SHA-256), options, and recall@100 against exact search; written last
 
-A set of vectors has one of them. It finds passages; the scores of their documents are computed again from the stored
-vectors. It is built by one thread, so equal vectors give equal bytes.
+A set of vectors has one of them, made of the first vector of each group. It finds groups; the scores of their documents
+are computed again from the stored vectors. It is built by one thread, so equal vectors give equal bytes.
 """
 
 from __future__ import annotations
@@ -28,11 +30,12 @@ from longrank.retrieval.ann_methods import ANN_METHODS, AnnMethod, search, train
 from longrank.retrieval.nearest import best_cosines, best_documents, rows_of
 from longrank.retrieval.products import products, rounding
 from longrank.retrieval.searcher import Hits
+from longrank.retrieval.vector_groups import VectorGroups, grouped, open_groups
 from longrank.scoring.vectors import cosines
 from longrank.storage import MANIFEST, open_manifest, read_manifest, verify, write_manifest
 from longrank.types import Float32s
 
-FORMAT, VERSION = "longrank approximate search", 1
+FORMAT, VERSION = "longrank approximate search", 2
 _SAMPLE, _TOP, _AT_ONCE = 200, 100, 8192
 _SHARE = 4  # from a quarter of all passages on, the fast product of all takes less time than copying them
 
@@ -56,19 +59,27 @@ class Graph:
         try:
             self.recall = float(manifest["recall@100"])
             self._faiss, self._graph = faiss, faiss.read_index(str(folder / "graph"), faiss.IO_FLAG_MMAP_IFC)
+            self._groups = open_groups(folder, len(stored))
         except (KeyError, TypeError, ValueError, RuntimeError) as error:  # RuntimeError: faiss cannot read the graph
             raise IntegrityError(f"{folder}: damaged; {fix}") from error
 
-    def passages(self, query: Float32s, n: int) -> NDArray[np.int64]:
-        """Return at least about `n` passages near a query as rows of the stored vectors, int64[<= 10 n], ascending.
+    def passages(self, query: Float32s, n: int) -> tuple[NDArray[np.int64], Float32s]:
+        """Return passages near a query as ascending rows of the stored vectors, int64[m], and about their scores.
+
+        They are at least about `n` passages, with all others of their groups; a group has the score of its first.
 
         Raises:
-            IntegrityError: a row that the stored vectors lack.
+            IntegrityError: a group or a row is missing, or a vector is not finite.
         """
-        rows = np.sort(search(ANN_METHODS[self.method], self._faiss, self._graph, query, n))
-        if len(rows) and rows[-1] >= len(self._stored):
-            raise IntegrityError(f"{self._stored.path / self.method}: damaged; {self._fix}")
-        return rows
+        groups = search(ANN_METHODS[self.method], self._faiss, self._graph, query, n)
+        try:
+            first = self._groups.rows[self._groups.bounds[groups]]
+            scores = cosines(self._stored.matrix[first], query)
+            rows, of = self._groups.members(groups)
+        except IndexError as error:
+            raise IntegrityError(f"{self._stored.path / self.method}: damaged; {self._fix}") from error
+        self._check_finite(first, scores)
+        return rows, scores[of]
 
     def best_documents(self, query: Float32s, ranks: NDArray[np.uint32], k: int) -> Hits:
         """Return about the k documents with the best passages; their scores are exact.
@@ -83,14 +94,12 @@ class Graph:
         """
         offsets, n = self._stored.offsets.astype(np.int64), 4 * k
         while True:
-            rows = self.passages(query, n)
+            rows, found = self.passages(query, n)
             owners = np.searchsorted(offsets, rows, side="right") - 1
             numbers, starts = np.unique(owners, return_index=True)
             if len(numbers) >= min(k, len(offsets) - 1) or n >= len(self._stored):
                 break
             n *= 4
-        found = cosines(self._stored.matrix[rows], query)
-        self._check_finite(rows, found)
         best = np.maximum.reduceat(found, starts)
         numbers = np.sort(numbers[np.lexsort((ranks[numbers], best))[::-1][:k]])
         if _SHARE * int((offsets[numbers + 1] - offsets[numbers]).sum()) > len(self._stored):  # exact search is faster
@@ -129,30 +138,43 @@ def write_graph(
     if (graph := _intact(stored, method)) is not None:
         return graph
     faiss.omp_set_num_threads(1)
-    built = _built(faiss, stored, ANN_METHODS[method], progress)
+    groups = _groups(stored)
+    built = _built(faiss, stored.matrix, groups.first, ANN_METHODS[method], progress)
     meta = {"format": FORMAT, "version": VERSION, "vectors": stored.digest}
-    meta |= ANN_METHODS[method].options(len(stored), stored.dimension)
+    meta |= ANN_METHODS[method].options(len(groups.first), stored.dimension)
     with building(index.path) as work:
         if read_manifest(stored.path)["files"]["vectors"]["sha256"] != stored.digest:
             raise Changed("these vectors were replaced while their graph was built", path=stored.path, fix="try again")
         faiss.write_index(built, str(work / "graph"))
-        write_manifest(work, {**meta, "recall@100": measured(built, faiss, stored.matrix, ANN_METHODS[method])})
+        groups.write(work)
+        recall = measured(built, groups, faiss, stored.matrix, ANN_METHODS[method])
+        write_manifest(work, {**meta, "recall@100": recall})
         replace_folder(work, stored.path / method, index.path)
         for name in ANN_METHODS.keys() - {method}:
             discard(stored.path / name, index.path)
     return Graph(stored.path / method, stored)
 
 
-def _built(faiss: ModuleType, stored: PassageVectors, method: AnnMethod, progress: Callable[[int], object]) -> Any:
-    """Return a faiss index of all stored vectors."""
+def _groups(stored: PassageVectors) -> VectorGroups:
     for start in range(0, len(stored), _AT_ONCE):
         if not np.isfinite(stored.matrix[start : start + _AT_ONCE]).all():
             stored.check_finite(stored.matrix.sum(axis=1))
-    built = method.untrained(faiss, len(stored), stored.dimension)
-    if len(stored) and not built.is_trained:
-        built.train(stored.matrix[training_rows(len(stored), built.nlist)])
-    for start in range(0, len(stored), _AT_ONCE):
-        block = np.ascontiguousarray(stored.matrix[start : start + _AT_ONCE])
+    return grouped(stored.matrix)
+
+
+def _built(
+    faiss: ModuleType,
+    matrix: NDArray[np.float32],
+    rows: NDArray[np.int64],
+    method: AnnMethod,
+    progress: Callable[[int], object],
+) -> Any:
+    """Return a faiss index of some vectors."""
+    built = method.untrained(faiss, len(rows), matrix.shape[1])
+    if len(rows) and not built.is_trained:
+        built.train(matrix[rows[training_rows(len(rows), built.nlist)]])
+    for start in range(0, len(rows), _AT_ONCE):
+        block = np.ascontiguousarray(matrix[rows[start : start + _AT_ONCE]])
         built.add(block)
         progress(len(block))
     return built
@@ -169,13 +191,15 @@ def open_graph(stored: PassageVectors) -> Graph | None:
     return next((Graph(folder, stored) for folder in folders if (folder / MANIFEST).is_file()), None)
 
 
-def measured(built: Any, faiss: ModuleType, matrix: NDArray[np.float32], method: AnnMethod) -> float:
+def measured(
+    built: Any, groups: VectorGroups, faiss: ModuleType, matrix: NDArray[np.float32], method: AnnMethod
+) -> float:
     """Return the mean recall@100 against exact search, for up to 200 passages spread over the vectors."""
     top, shares = min(_TOP, len(matrix)), []
     for row in np.linspace(0, len(matrix) - 1, min(_SAMPLE, len(matrix))).astype(np.int64).tolist():
         query = np.ascontiguousarray(matrix[row])
         scores = products(matrix, query)
-        found = search(method, faiss, built, query, top)
+        found, _ = groups.members(search(method, faiss, built, query, top))
         reached = np.sort(scores)[-top] - rounding(query)  # passages of equal scores count alike
         shares.append(min(1.0, np.count_nonzero(scores[found] >= reached) / top))
     return round(float(np.mean(shares)), 4) if shares else 1.0

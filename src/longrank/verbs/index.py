@@ -24,8 +24,6 @@ from longrank.storage.cache import cache_folder
 from longrank.storage.remote import address_of, changing, upload
 from longrank.types import Notes
 
-_LOW_RECALL = 0.9
-
 
 def needed_bytes(sources: Iterable[str | Path], output: str | Path, shards: int = 1) -> int | None:
     """Return about how many bytes of disk a build takes at its peak; None if files are gzipped, or documents fetched.
@@ -134,8 +132,6 @@ def _add_graph(index: Index, vectors: str, ann: str, notes: Notes) -> None:
 
     graph = write_graph(index, stored_vectors(index, vectors), ann)
     notes.say(f"{ann}: recall@100 {graph.recall:.4f} of sampled passages against exact search")
-    if ann == "hnsw" and graph.recall < _LOW_RECALL:
-        notes.say("a graph misses passages if thousands are equal (boilerplate): ivf-pq and exact search find them")
 
 
 def _tell_if_damaged(graph: Path, notes: Notes) -> None:

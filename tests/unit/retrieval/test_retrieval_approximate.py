@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from fakes import documents, index_of, queries
 from longrank.errors import InputError, IntegrityError
@@ -15,8 +16,9 @@ from longrank.retrieval.ann_methods import ANN_METHODS, IvfPq
 from longrank.retrieval.approximate import Graph, open_graph, write_graph
 from longrank.retrieval.dense import FEWER
 from longrank.retrieval.products import products
-from longrank.types import Notes
-from stored import encode, random_vectors, store
+from longrank.retrieval.vector_groups import grouped
+from longrank.types import Float32s, Notes
+from stored import H, encode, random_vectors, store, unit
 
 pytest.importorskip("faiss", reason="needs the extra ann")
 
@@ -29,6 +31,10 @@ def index(tmp_path: Path) -> Index:
 @pytest.fixture
 def stored(index: Index) -> PassageVectors:
     return store(index, random_vectors(index))
+
+
+def scored(stored: PassageVectors, rows: NDArray[np.int64], query: Float32s) -> tuple[NDArray[np.int64], Float32s]:
+    return rows, products(stored.matrix[rows], query)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -55,7 +61,7 @@ def test_documents_are_scored_by_all_their_passages_whichever_was_found(
     exact = [(query, Dense(index, stored, encode).retrieve(query, 50)) for query in queries(8)]
     last = offsets[1:] - 1  # the last passage of each document is found, mostly not its best
     assert (np.diff(offsets) > 1).any()
-    monkeypatch.setattr(Graph, "passages", lambda self, query, n: last[: max(n // 4, 2)])
+    monkeypatch.setattr(Graph, "passages", lambda self, query, n: scored(stored, last[: max(n // 4, 2)], query))
     for share in (0, 4):
         monkeypatch.setattr("longrank.retrieval.approximate._SHARE", share)
         for query, known in exact:
@@ -74,7 +80,7 @@ def test_a_passage_that_is_not_finite_is_named_though_another_was_found(
     matrix = stored.matrix.copy()
     matrix[offsets[bad]] = np.nan
     monkeypatch.setattr(type(stored), "matrix", matrix, raising=False)
-    monkeypatch.setattr(Graph, "passages", lambda self, query, n: offsets[1:] - 1)
+    monkeypatch.setattr(Graph, "passages", lambda self, query, n: scored(stored, offsets[1:] - 1, query))
     monkeypatch.setattr("longrank.retrieval.approximate._SHARE", 0)
     with pytest.raises(IntegrityError, match=f"of document '{index.doc_id(bad)}' is not finite"):
         Dense(index, stored, encode, graph=graph).retrieve(queries(1)[0], 50)
@@ -87,7 +93,7 @@ def test_recall_in_the_manifest_is_that_of_the_sampled_passages(
     graph, shares = write_graph(index, stored, method), []
     for row in np.linspace(0, len(stored) - 1, min(200, len(stored))).astype(int):
         scores = products(stored.matrix, stored.matrix[row])
-        found = graph.passages(stored.matrix[row], 100)
+        found, _ = graph.passages(stored.matrix[row], 100)
         shares.append(min(1.0, np.count_nonzero(scores[found] >= np.sort(scores)[-100] - 1e-5) / 100))
     assert graph.recall == pytest.approx(np.mean(shares), abs=1e-4)
     assert json.loads((stored.path / method / "manifest.json").read_text())["recall@100"] == graph.recall
@@ -150,7 +156,7 @@ def test_a_graph_with_a_flipped_bit_is_built_again(
 
 
 @pytest.mark.parametrize("method", ANN_METHODS)
-def test_a_graph_that_names_a_row_beyond_the_vectors_is_damaged(
+def test_a_graph_that_names_a_vector_beyond_the_stored_is_damaged(
     index: Index, stored: PassageVectors, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = write_graph(index, stored, method)
@@ -202,7 +208,7 @@ def test_lists_and_codes_fit_the_number_of_vectors(n: int) -> None:
 def test_a_single_vector_has_lists(tmp_path: Path) -> None:
     index = index_of(documents(1), tmp_path / "one")
     stored = store(index, random_vectors(index, largest=1))
-    assert write_graph(index, stored, "ivf-pq").passages(encode(queries(1)[0]), 5).tolist() == [0]
+    assert write_graph(index, stored, "ivf-pq").passages(encode(queries(1)[0]), 5)[0].tolist() == [0]
 
 
 def test_exact_search_is_an_option() -> None:
@@ -222,3 +228,64 @@ def test_documents_that_approximate_search_cannot_reach_are_said(
     assert found[1] < 50
     assert notes[FEWER] == 1
     assert len(Dense(index, stored, encode).retrieve(query, 50)) == 50
+
+
+def boilerplate(index: Index, seed: int) -> list[NDArray[np.float32]]:
+    """A drawn vector and that of a text of all documents, which a model encodes with small differences."""
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=(1, H))
+    return [
+        unit(np.concatenate([rng.normal(size=(1, H)), common + 1e-7 * rng.normal(size=(1, H))]))
+        for _ in range(len(index))
+    ]
+
+
+def test_thousands_of_almost_equal_passages_hide_no_other(tmp_path: Path) -> None:
+    index = index_of(documents(2000), tmp_path / "index")
+    stored = store(index, boilerplate(index, 6))
+    graph = write_graph(index, stored)
+    assert graph.recall > 0.99
+    for query in queries(12):
+        exact = [row.score for row in Dense(index, stored, encode).retrieve(query, 10)]
+        found = [row.score for row in Dense(index, stored, encode, graph=graph).retrieve(query, 10)]
+        assert len(found) == 10
+        assert min(found) >= exact[-1] - 1e-6
+
+
+def test_almost_equal_passages_are_found_with_their_documents(tmp_path: Path) -> None:
+    index = index_of(documents(300), tmp_path / "index")
+    stored = store(index, boilerplate(index, 7))
+    graph = write_graph(index, stored)
+    rows, scores = graph.passages(stored.matrix[1], 5)
+    assert np.isin(np.arange(1, len(stored), 2), rows).all()
+    assert scores == pytest.approx(stored.matrix[rows] @ stored.matrix[1], abs=1e-3)
+    hits = graph.best_documents(stored.matrix[1], np.arange(300, dtype=np.uint32), 40)
+    assert hits.scores == pytest.approx(np.ones(40))
+
+
+def test_groups_are_those_of_rounded_coordinates() -> None:
+    rng = np.random.default_rng(5)
+    matrix = unit(rng.integers(-1, 2, (400, 4)) + 1e-9 * rng.normal(size=(400, 4)))
+    groups = grouped(matrix)
+    by_hand: dict[tuple[float, ...], list[int]] = {}
+    for row, vector in enumerate(matrix):
+        by_hand.setdefault(tuple((np.rint(vector * 4096) + 0.0).tolist()), []).append(row)
+    cut = np.split(groups.rows, groups.bounds[1:-1])
+    assert [part.tolist() for part in cut] == list(by_hand.values())
+    assert groups.first.tolist() == [rows[0] for rows in by_hand.values()]
+    rows, of = groups.members(np.array([3, 1]))
+    assert list(zip(rows.tolist(), of.tolist(), strict=True)) == sorted(
+        [(row, 0) for row in cut[3].tolist()] + [(row, 1) for row in cut[1].tolist()]
+    )
+
+
+def test_groups_of_another_number_of_vectors_are_damaged(index: Index, stored: PassageVectors) -> None:
+    write_graph(index, stored)
+    path = stored.path / "hnsw" / "rows"
+    path.write_bytes(path.read_bytes()[:-8])
+    manifest = stored.path / "hnsw" / "manifest.json"
+    record = json.loads(manifest.read_text())
+    record["files"]["rows"]["size"] -= 8
+    manifest.write_text(json.dumps(record))
+    with pytest.raises(IntegrityError, match="damaged; build it again"):
+        open_graph(stored)

@@ -75,6 +75,6 @@ def test_approximate_search_of_another_version_is_refused(index: Index) -> None:
 
     write_graph(index, stored)
     manifest = stored.path / "hnsw" / "manifest.json"
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"version": 2}))
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"version": 1}))
     with pytest.raises(IntegrityError, match="hnsw: not a graph of this version; build it again"):
         Graph(stored.path / "hnsw", stored)

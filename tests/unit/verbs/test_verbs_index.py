@@ -14,7 +14,6 @@ from longrank.errors import InputError, IntegrityError
 from longrank.formats.records import CorpusOptions
 from longrank.types import Document, Notes
 from longrank.verbs.index import add_vectors
-from tiny_models import save_encoder
 
 DOGS, CATS = Document("d1", "Dogs", "They bark."), Document("d2", "", "Cats purr.")
 
@@ -124,18 +123,6 @@ def test_vectors_are_stored_once(docs: Path, tmp_path: Path) -> None:
     assert add_vectors(str(built.path), "minilm").vectors == opened.vectors
     assert add_vectors(built, "minilm", dtype="int8").vectors == opened.vectors
     assert (built.path / "vectors" / opened.vectors[0] / "int8").is_file()
-
-
-@pytest.mark.neural
-def test_a_low_recall_of_a_graph_is_explained(docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("faiss", reason="needs the extra ann")
-    model = str(save_encoder(tmp_path / "m"))
-    for recall, expected in ((0.95, 0), (0.4, 1)):
-        index = longrank.Index.build(docs, tmp_path / f"index{expected}")
-        monkeypatch.setattr("longrank.retrieval.approximate.measured", lambda *_, recall=recall: recall)
-        notes = Notes()
-        add_vectors(index, model, ann="hnsw", notes=notes)
-        assert sum("ivf-pq and exact search find them" in line for line in notes.lines()) == expected
 
 
 @pytest.mark.neural
