@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from longrank.errors import InputError
 from longrank.index import Index
 from longrank.storage import seal
 from longrank.storage.workplace import check_outside
+from longrank.verbs.expand import expand
 
 FINISHED = ("my.index", "model", "checkpoint", "tuned")
 
@@ -112,3 +115,49 @@ def test_a_result_is_replaced_in_its_own_folder_and_plots_may_lie_in_it(place: P
 def test_a_name_that_no_file_can_have_is_one_line(place: Path, name: str) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         check_outside(place / name)
+
+
+@pytest.fixture
+def database(place: Path) -> str:
+    """A folder of two files of documents, an index of its pattern, and the same documents in a database."""
+    (place / "docs").mkdir()
+    rows = [("d1", "Dogs bark."), ("d2", "Cats purr.")]
+    for doc_id, text in rows:
+        (place / "docs" / f"{doc_id}.jsonl").write_text(json.dumps({"doc_id": doc_id, "text": text}) + "\n")
+    assert main(["index", "docs/*.jsonl", "-o", "of-pattern.index"]) == 0
+    with closing(sqlite3.connect(place / "docs.db")) as connection, connection:
+        connection.execute("create table pages (doc_id text, text text)")
+        connection.executemany("insert into pages values (?, ?)", rows)
+    return "sqlite:///docs.db?query=SELECT doc_id, text FROM pages"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "index PATTERN -o new.index --report docs/d1.jsonl",
+        "index DATABASE -o new.index --report docs.db",
+        "index --add PATTERN my.index --report docs/d1.jsonl",
+        "index --update of-pattern.index --report docs/d2.jsonl",
+        "expand PATTERN t5 -o docs/d1.jsonl",
+        "expand DATABASE t5 -o docs.db",
+        "rows microblog PATTERN --queries queries.jsonl --qrels qrels.txt -o docs/d1.jsonl",
+        "rows microblog DATABASE --queries queries.jsonl --qrels qrels.txt -o x.jsonl --dev docs.db",
+    ],
+)
+def test_an_output_that_a_pattern_or_a_database_reads_is_refused(
+    place: Path, database: str, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    before = {path: path.read_bytes() for path in files(place) if path.is_file()}
+    capsys.readouterr()
+    named = {"PATTERN": "docs/*.jsonl", "DATABASE": database}
+    assert main([named.get(part, part) for part in command.split()]) == 2
+    assert "is also an input and would be overwritten; choose another output" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in files(place) if path.is_file()} == before
+
+
+def test_expansions_in_python_take_the_place_of_no_input(place: Path, database: str) -> None:
+    for source, output in (("docs/*.jsonl", "docs/d1.jsonl"), (["docs.jsonl"], "docs.jsonl"), (database, "docs.db")):
+        before = (place / output).read_bytes()
+        with pytest.raises(InputError, match="is also an input and would be overwritten"):
+            expand(source, "t5", output)
+        assert (place / output).read_bytes() == before

@@ -39,9 +39,10 @@ def collection(
 
     Example: longrank analyze collection my.index topics.jsonl qrels.txt --model minilm -o statistics.json
     """
+    from longrank.collections.documents import paths_of
     from longrank.verbs.analyze import analyze
 
-    check_output(output, plot, source, queries, qrels)
+    check_output(output, plot, *paths_of([source]), queries, qrels)
     with console.progress("measuring", None, "documents") as advance:
         analysis = analyze.collection(
             source,

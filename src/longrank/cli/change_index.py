@@ -33,6 +33,21 @@ class Actions(NamedTuple):
         """True if an index is to be changed."""
         return bool(self.add or self.delete or self.update or self.merge)
 
+    def inputs(self, sources: list[str]) -> list[str]:
+        """Return the files and folders that a command reads: those of its sources, and the index that it changes.
+
+        Raises:
+            InputError: as `paths_of` and `read_sources`.
+        """
+        from longrank.collections.documents import paths_of
+        from longrank.index.sources import read_sources
+        from longrank.storage.remote import local
+
+        if not self.any:
+            return paths_of(sources)
+        of_documents = read_sources(local(sources[-1])).places if self.update else sources[:-1]
+        return [*paths_of(of_documents), sources[-1]]
+
     def check(self, sources: list[str], output: Path | None, n_shards: int) -> None:
         """Refuse actions that do not fit together.
 

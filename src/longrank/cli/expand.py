@@ -66,13 +66,14 @@ def expand(
     longrank index docs.jsonl -o expanded.index --expansions d2q.jsonl
     """
     from longrank.cli.inputs import output_file
+    from longrank.collections.documents import paths_of
     from longrank.formats.records import CorpusOptions
     from longrank.registries import names_in
     from longrank.types import Notes
     from longrank.verbs.convert import converted
     from longrank.verbs.expand import expand as predict
 
-    output_file(output, source, model)
+    output_file(output, *paths_of([source]), model)
     notes = Notes()
     names = names_in("title,text" if fields is None else fields)
     with console.progress("expanding", None, "documents") as advance:

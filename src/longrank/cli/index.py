@@ -191,11 +191,12 @@ def index(
     from longrank.errors import InputError
     from longrank.types import Notes
 
-    notes, skipped = Notes(), SkippedFiles(report, output, *sources, *(expansions or ()), delete)
-    to_store = PassageVectors(vectors, sparse, passages, vectors_dtype, ann)
+    notes, to_store = Notes(), PassageVectors(vectors, sparse, passages, vectors_dtype, ann)
     to_store.check_options()
     actions = Actions(add, replace_documents, delete, update, dry_run, merge)
     actions.check(sources, output, shards)
+    inputs = () if report is None else (output, *actions.inputs(sources), *(expansions or ()), delete)
+    skipped = SkippedFiles(report, *inputs)
     names, unread = (tuple(map(str.strip, part.split(","))) if part else () for part in (fields, index_only))
     options: dict[str, Any] = {
         "analyzer": analyzer,

@@ -48,6 +48,7 @@ def microblog(
     --queries topics.microblog2012.txt --qrels qrels.microblog2012.txt -o rows.jsonl --dev dev.jsonl
     """
     from longrank.cli.inputs import output_file
+    from longrank.collections.documents import paths_of
     from longrank.training.passage_data.microblog import (
         DEV_QUERIES,
         microblog_rows,
@@ -59,13 +60,14 @@ def microblog(
 
     notes = Notes()
     check_not_packed(output)
-    output_file(output, *sources, *queries, *qrels, dev)
+    tweets = paths_of(sources)
+    output_file(output, *tweets, *queries, *qrels, dev)
     for option, value in (("--dev-queries", dev_queries), ("--seed", seed)):
         if dev is None and value is not None:
             raise InputError(f"{option} belongs to --dev", got=value)
     if dev is not None:
         check_not_packed(dev)
-        output_file(dev, *sources, *queries, *qrels)
+        output_file(dev, *tweets, *queries, *qrels)
     topics, judged = read_microblog_queries(queries, notes), read_microblog_qrels(qrels, notes)
     parts = {output: topics}
     if dev is not None:
@@ -74,8 +76,8 @@ def microblog(
     by_path = {}
     for path, part in parts.items():
         # Tweets are read once per part, but their faults are counted once.
-        tweets = _tweets(sources, format, notes if path == output else Notes())
-        by_path[path] = list(microblog_rows(part, judged, tweets, notes))
+        read = _tweets(sources, format, notes if path == output else Notes())
+        by_path[path] = list(microblog_rows(part, judged, read, notes))
         if not by_path[path]:
             raise InputError("no tweet is judged for the queries of this file, so it would be empty", path=path)
     if dev is not None:

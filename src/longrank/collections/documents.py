@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -104,6 +104,17 @@ def locate_in_files(sources: Sequence[str], notes: Notes, options: CorpusOptions
 def places_of(sources: Sequence[str]) -> tuple[str, ...]:
     """Return the files, folders and datasets that hold the documents of some sources."""
     return tuple(place for source in sources for place in _places(source))
+
+
+def paths_of(sources: Iterable[str | Path]) -> list[str]:
+    """Return the files and folders that sources read, so that an output takes the place of none.
+
+    Raises:
+        InputError: no file matches a pattern, or a collection is not here.
+    """
+    places = [place for source in sources for place in _places(source) if not place.startswith(IRDS)]
+    databases = (parse_address(place).place for place in places if place.lower().startswith("sqlite:"))
+    return [place for place in places if not is_address(place)] + [str(file) for file in databases]
 
 
 def _shown(source: Any) -> str | None:

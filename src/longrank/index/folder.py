@@ -145,14 +145,19 @@ def open_parts(folder: Path) -> list[Part]:
     manifest = read_manifest(folder)
     try:
         verify(folder)  # small files: the manifests of the segments, and deletions
-        return [_part(folder, names) for names in segments_of(manifest)]
+        return [open_part(folder, names) for names in segments_of(manifest)]
     except (IntegrityError, InputError, FileNotFoundError):
         if read_manifest(folder) != manifest:  # it was replaced meanwhile
             return open_parts(folder)
         raise
 
 
-def _part(folder: Path, names: SegmentName) -> Part:
+def open_part(folder: Path, names: SegmentName) -> Part:
+    """Open a segment of an index.
+
+    Raises:
+        InputError, IntegrityError: a file is missing, or of another size.
+    """
     part = Part(folder / names.data, open_manifest(folder / names.data))
     if names.deleted:
         part.dead = unpacked(folder / names.deleted, len(part.dead))

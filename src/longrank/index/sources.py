@@ -72,14 +72,20 @@ class Sources(NamedTuple):
         places: absolute paths of files and folders, absolute patterns of such paths, addresses of databases.
         corpus: options of reading.
         files: files by path.
-        digest: digest of the index that these files gave; "": unknown after an update that was killed; None: a record
-            of an earlier version.
+        digest: digest of the index that these files gave. Records of earlier versions have "" after an update that was
+            killed, or None.
+        begun: digest of the index that an update was about to commit, or has committed; "": no update was killed.
     """
 
     places: tuple[str, ...]
     corpus: CorpusOptions
     files: dict[str, SourceState]
     digest: str | None = None
+    begun: str = ""
+
+    def is_of(self, digest: str) -> bool:
+        """Tell whether no other command has changed the index, which has `digest` now."""
+        return self.digest is None or digest in (self.digest, self.begun)
 
 
 def write_sources(folder: Path, sources: Sources) -> None:
@@ -95,7 +101,7 @@ def write_sources(folder: Path, sources: Sources) -> None:
     if files.ocr is not None:  # an update may run in another working folder
         corpus["files"]["ocr_folder"] = files.ocr_folder or str(Path.cwd())
     header = {"format": FORMAT, "version": VERSION, "sources": sources.places, "corpus": corpus}
-    header["digest"] = sources.digest
+    header |= {"digest": sources.digest} | ({"begun": sources.begun} if sources.begun else {})
     states = [state._asdict() for _, state in sorted(sources.files.items())]
     header["checksum"] = _checksum([header, *states])
     with atomic_write(folder / SOURCES, "w") as stream:
@@ -127,12 +133,12 @@ def read_sources(folder: Path) -> Sources:
         states = TypeAdapter(list[SourceState]).validate_python(files)
         places = TypeAdapter(tuple[str, ...]).validate_python(header["sources"])
         corpus = _corpus(header["corpus"])
-        digest = header.get("digest")
+        digest, begun = header.get("digest"), str(header.get("begun", ""))
     except FileNotFoundError:
         raise InputError("the index has no record of its source files", path=folder, fix=_FIX) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
         raise InputError(f"{SOURCES} cannot be read ({first_line(error)})", path=folder, fix=_FIX) from None
-    return Sources(places, corpus, {state.path: state for state in states}, digest)
+    return Sources(places, corpus, {state.path: state for state in states}, digest, begun)
 
 
 def _corpus(value: dict[str, Any]) -> CorpusOptions:

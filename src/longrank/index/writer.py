@@ -19,11 +19,11 @@ from longrank.engines import Local
 from longrank.errors import InputError, LongRankError
 from longrank.formats.records import CorpusOptions
 from longrank.index.batches import batches
-from longrank.index.folder import SegmentName, building, open_parts
+from longrank.index.folder import SegmentName, building, open_part, open_parts
 from longrank.index.languages import LanguageReader, reading
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
-from longrank.index.parts import Part, packed
+from longrank.index.parts import Part, digest_of_parts, packed
 from longrank.index.publishing import finish, note_stale_vectors, publish_segments, put_data, put_deletions
 from longrank.index.rewriting import write_living
 from longrank.index.segments import Segment
@@ -164,10 +164,13 @@ class IndexWriter:
         self._check_open()
         self._merge_all = True
 
-    def commit(self) -> None:
+    def commit(self, recording: Callable[[str], object] = lambda digest: None) -> None:
         """Make all changes visible in one step; `Index.writer` calls it at the end of its block.
 
         Nothing can be changed after it.
+
+        Args:
+            recording: called with the digest of the changed index, just before the changes become visible.
 
         Raises:
             InputError: no document would remain.
@@ -188,9 +191,10 @@ class IndexWriter:
                 data = put_data(finish(part.folder, part.meta), self._folder)
             deleted = put_deletions(self._folder, packed(part.dead)) if part.dead.any() else ""
             names.append(SegmentName(data.name, deleted, part.is_shard))
+        self._parts = [open_part(self._folder, name) for name in names]
+        recording(digest_of_parts(self._parts))
         publish_segments(self._folder, names)
         note_stale_vectors(self._folder, self.notes)
-        self._parts = open_parts(self._folder)
         self._before, self._merge_all = self._state(), False  # so that the end of the block commits nothing
 
     def _merge(self) -> None:

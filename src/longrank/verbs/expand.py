@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from longrank.collections.documents import paths_of
 from longrank.config import Assignments, listed
 from longrank.engines import Engine, EngineOptions
 from longrank.errors import InputError
@@ -17,6 +18,7 @@ from longrank.expansion.expand import open_documents
 from longrank.expansion.reading import Reading
 from longrank.expansion.spread import Predicting, predicting_by
 from longrank.formats.records import CorpusOptions
+from longrank.storage.workplace import check_apart
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 
@@ -82,7 +84,7 @@ def expand(
 
     Raises:
         InputError: a fault of the documents, documents that change meanwhile, a value out of range, a model that
-            cannot be loaded, or an unfinished file of other settings.
+            cannot be loaded, an unfinished file of other settings, or an output that is one of the inputs.
         MissingExtra: the model's libraries are not installed.
         LongRankError: out of memory, or no space for the file.
 
@@ -95,6 +97,8 @@ def expand(
         raise InputError("`seed` is for method topk", got=seed, fix="leave it out: a beam draws nothing")
     if corpus is not None and "title" not in corpus.fields:
         assignments = ["title=false", *listed(assignments)]
+    given = documents if isinstance(documents, list | tuple) else [documents]
+    check_apart(Path(output), model, *paths_of(place for place in given if isinstance(place, str | Path)))
     notes = Notes() if notes is None else notes
     decoding = Decoding(method, n, 10 if k is None else k, seed, max_query_tokens)
     options = {"max_tokens": max_tokens, "batch": batch, "device": device, "dtype": dtype}

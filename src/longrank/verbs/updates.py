@@ -104,12 +104,12 @@ def _updated(
     now = states_now(sources, folder, left, sizes)
     changes = _compared(sources.files, now)
     if dry_run:
-        if sources.digest not in (None, index.digest):
+        if not sources.is_of(index.digest):
             notes.say(
                 "another command has changed the index since its last update: an update compares all files with it"
             )
         return changes
-    if now == sources.files and sources.digest in (None, index.digest):
+    if now == sources.files and sources.is_of(index.digest):
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := _recorded(folder, skipped)) != sources:  # another update has ended meanwhile
@@ -119,10 +119,10 @@ def _updated(
         read = _to_read(sources, changes, now, index, notes, left=left)
         if read or changes.vanished:
             changes = _apply(writer, index, sources, changes, now, read=read, sizes=sizes, **options)
-            write_sources(folder, _begun(sources, read, now))
-            writer.commit()
+            begun = _begun(sources, [*read, *changes.vanished], now, index.digest)
+            writer.commit(lambda digest: write_sources(folder, begun._replace(begun=digest)))
         with telling_state("the index is up to date; the next update compares these files again"):
-            write_sources(folder, sources._replace(files=now, digest=Index(folder).digest))
+            write_sources(folder, sources._replace(files=now, digest=Index(folder).digest, begun=""))
     return changes
 
 
@@ -144,7 +144,7 @@ def _to_read(
 ) -> Sequence[str]:
     """Return the files to read: new and changed files; all readable files, if another command has changed the index."""
     read = [*changes.new, *changes.changed]
-    if sources.digest in (None, index.digest):
+    if sources.is_of(index.digest):
         return read
     if _changed_elsewhere(sources, index):
         notes.say("another command has changed the index since its last update: all files were compared with it")
@@ -152,21 +152,27 @@ def _to_read(
 
 
 def _changed_elsewhere(sources: Sources, index: Index) -> bool:
-    """Tell whether another command has changed the index since an update that was finished."""
-    return sources.digest not in ("", None, index.digest)
+    """Tell whether another command has changed the index; False if an update of an earlier version was killed."""
+    return sources.digest != "" and not sources.is_of(index.digest)
 
 
-def _begun(sources: Sources, read: Iterable[str], now: dict[str, SourceState]) -> Sources:
+def _begun(sources: Sources, touched: Iterable[str], now: dict[str, SourceState], digest: str) -> Sources:
     """Return the record of an update that a crash may leave on either side of its commit.
 
     The files of the update count as changed next time, and their documents of both states as theirs: a document of a
-    file that vanishes before then is deleted, too.
+    file that vanishes before then is deleted, too, and a vanished file that is back is read.
+
+    Args:
+        sources: the record before the update.
+        touched: files that are read, and vanished files.
+        now: the present files.
+        digest: digest of the index before the update.
     """
     files = dict(sources.files)
-    for path in read:
-        before = files[path].ids if path in files else ()
-        files[path] = SourceState(path, -1, 0, "", tuple(dict.fromkeys((*before, *now[path].ids))))
-    return sources._replace(files=files, digest="")
+    for path in touched:
+        ids = (doc_id for states in (files, now) if path in states for doc_id in states[path].ids)
+        files[path] = SourceState(path, -1, 0, "", tuple(dict.fromkeys(ids)))
+    return sources._replace(files=files, digest=digest if sources.is_of(digest) else sources.digest)
 
 
 def _compared(before: dict[str, SourceState], now: dict[str, SourceState]) -> Changes:

@@ -121,7 +121,7 @@ def test_documents_of_a_changed_file_do_not_stay_after_a_killed_update(
     folder = built(place)
     (place / "scans" / "b.txt").write_bytes(b"\x00\x01 binary \x00" * 20)
 
-    def killed(writer: object) -> None:
+    def killed(writer: object, *_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as kill:

@@ -287,30 +287,80 @@ def read(index: Path) -> dict[str, str]:
     return {document.doc_id: document.text for document in Index(index)}
 
 
-@pytest.mark.parametrize("n_written", [0, 1])
-def test_an_update_that_dies_beside_its_commit_leaves_no_document_of_a_file_that_then_vanishes(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_written: int
-) -> None:
-    sync([folder], tmp_path / "index")
-    (folder / "b.txt").unlink()
-    (folder / "c.txt").write_text("Cows moo.")
+def killed_sync(folder: Path, index: Path, when: str) -> None:
+    """Update an index, and end it before the record of its beginning, before its commit, or after it."""
     written: list[Sources] = []
 
     def write(place: Path, sources: Sources) -> None:
-        if len(written) == n_written:
+        if len(written) == (0 if when == "at the beginning" else 1):
             raise LongRankError("the disk is full")
         written.append(sources)
         write_sources(place, sources)
 
-    with monkeypatch.context() as patch, pytest.raises(LongRankError, match="the disk is full") as caught:
+    def publish(*_: object) -> None:
+        raise LongRankError("the disk is full")
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(LongRankError, match="the disk is full") as caught:
         patch.setattr("longrank.verbs.updates.write_sources", write)
-        sync([folder], tmp_path / "index")
-    assert ("the index is up to date" in str(caught.value)) == bool(n_written)
-    assert ("c.txt" in read(tmp_path / "index")) == bool(n_written)
+        if when == "before the commit":
+            patch.setattr("longrank.index.writer.publish_segments", publish)
+        sync([folder], index)
+    assert ("the index is up to date" in str(caught.value)) == (when == "after the commit")
+
+
+KILLED = ["at the beginning", "before the commit", "after the commit"]
+
+
+@pytest.mark.parametrize("when", KILLED)
+def test_an_update_that_dies_beside_its_commit_leaves_no_document_of_a_file_that_then_vanishes(
+    folder: Path, tmp_path: Path, when: str
+) -> None:
+    sync([folder], tmp_path / "index")
+    (folder / "b.txt").unlink()
+    (folder / "c.txt").write_text("Cows moo.")
+    killed_sync(folder, tmp_path / "index", when)
+    assert ("c.txt" in read(tmp_path / "index")) == (when == "after the commit")
     (folder / "c.txt").unlink()
     sync([folder], tmp_path / "index")
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark."}
     assert not any(sync([folder], tmp_path / "index"))
+
+
+@pytest.mark.parametrize("when", KILLED)
+def test_a_vanished_file_that_is_back_after_an_update_that_died_has_its_document(
+    folder: Path, tmp_path: Path, when: str
+) -> None:
+    sync([folder], tmp_path / "index")
+    (folder / "b.txt").rename(tmp_path / "b.txt")
+    killed_sync(folder, tmp_path / "index", when)
+    (tmp_path / "b.txt").rename(folder / "b.txt")
+    notes = Notes()
+    sync([folder], tmp_path / "index", notes=notes)
+    assert notes.lines() == []
+    assert read(tmp_path / "index") == {"a.txt": "Dogs bark.", "b.txt": "Cats purr."}
+    assert not any(sync([folder], tmp_path / "index"))
+
+
+@pytest.mark.parametrize("when", KILLED)
+def test_changes_of_another_command_after_an_update_that_died_are_noted(
+    folder: Path, tmp_path: Path, when: str
+) -> None:
+    index, rows = tmp_path / "notes.index", folder / "rows.jsonl"
+    rows.write_text('{"id":"x","text":"fog"}\n{"id":"y","text":"tide"}\n')
+    sync([folder], index)
+    rows.write_text('{"id":"x","text":"fog"}\n')
+    killed_sync(folder, index, when)
+    with Index(index).writer() as writer:
+        writer.add([("y", "My own.")], replace=True)
+        writer.delete(["a.txt"])
+    notes = Notes()
+    sync([folder], index, notes=notes)
+    other = "another command has changed the index since its last update: all files were compared with it"
+    gone = "documents deleted whose files are gone or hold other ids, also if another command has added them again"
+    assert notes.lines() == [other, f"{gone}: 1 (first: y)"]
+    assert read(index) == {"a.txt": "Dogs bark.", "b.txt": "Cats purr.", "x": "fog"}
+    assert not any(sync([folder], index, notes=(quiet := Notes())))
+    assert quiet.lines() == []
 
 
 @pytest.mark.parametrize("changed", [["b.jsonl"], ["a.jsonl", "b.jsonl"]])
