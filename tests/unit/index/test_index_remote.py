@@ -22,11 +22,13 @@ from longrank.index.shared import SharedIndex
 from longrank.index.stamps import stamp_of
 from longrank.index.vectors import stored_vectors
 from longrank.storage import read_manifest
-from longrank.storage.cache import cache_folder
+from longrank.storage.cache import cache_folder, use_cache_folder
 from longrank.storage.remote import changing
+from longrank.storage.remote.store import Store
 from longrank.types import Notes
 from longrank.verbs.check import check
 from longrank.verbs.index import upload_index
+from longrank.verbs.sync import sync
 
 ADDRESS = f"s3://{object_stores.BUCKET}/my.index"
 WORDS = [f"w{n}" for n in range(40)]
@@ -79,6 +81,50 @@ def test_changes_of_an_index_in_s3_are_those_of_a_folder(tmp_path: Path) -> None
         elsewhere()
         assert files(Index(ADDRESS)) == files(local) == files(remote)
     assert run_bytes(ADDRESS, tmp_path / "b.run") == run_bytes(local, tmp_path / "a.run")
+
+
+class Killed(BaseException):
+    """A process that ends here."""
+
+
+@pytest.mark.parametrize("other", [False, True])
+@pytest.mark.parametrize("when", ["before the manifest", "after the manifest"])
+def test_an_update_that_is_killed_beside_its_manifest_leaves_no_document_of_files_that_then_vanish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, other: bool
+) -> None:
+    def write(name: str, *doc_ids: str) -> None:
+        rows = [json.dumps({"id": doc_id, "text": f"words of {doc_id}"}) for doc_id in doc_ids]
+        (tmp_path / "docs" / name).write_text("\n".join(rows) + "\n")
+
+    def killed(store: Store, *given: Any) -> None:
+        if when == "after the manifest":
+            replace(store, *given)
+        raise Killed
+
+    (tmp_path / "docs").mkdir()
+    write("a.jsonl", "a1", "a2")
+    write("b.jsonl", "b1")
+    sync([tmp_path / "docs"], ADDRESS)
+    write("a.jsonl", "a1", "a3")
+    write("new.jsonl", "n1")
+    (tmp_path / "docs" / "b.jsonl").unlink()
+    replace = Store.replace
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Store, "replace", killed)
+        sync([tmp_path / "docs"], ADDRESS)
+    assert ("n1" in Index(ADDRESS)) == (when == "after the manifest")
+    if other:  # a command of another machine
+        here = cache_folder()
+        use_cache_folder(tmp_path / "cache of another machine")
+        Index.open(ADDRESS).add([("mine", "added by hand")])
+        use_cache_folder(here)
+    write("a.jsonl", "a1")
+    (tmp_path / "docs" / "new.jsonl").unlink()
+    notes = Notes()
+    sync([tmp_path / "docs"], ADDRESS, notes=notes)
+    assert {document.doc_id for document in Index(ADDRESS)} == {"a1", *(["mine"] if other else [])}
+    assert any(line.startswith("another command has changed the index") for line in notes.lines()) == other
+    assert not any(sync([tmp_path / "docs"], ADDRESS))
 
 
 def test_vectors_go_with_the_index(tmp_path: Path) -> None:

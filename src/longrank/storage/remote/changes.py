@@ -21,7 +21,7 @@ from longrank.storage.remote.contents import (
     new_key,
     seen_contents,
 )
-from longrank.storage.remote.copies import fetched, keep, locked, record, shelf_of, writing_to
+from longrank.storage.remote.copies import fetched, hold, keep, locked, record, shelf_of, writing_to
 from longrank.storage.remote.downloads import link_or_copy
 from longrank.storage.remote.store import Seen, Store, Stored, written
 from longrank.storage.temporaries import temporary_folder
@@ -71,8 +71,7 @@ def changing(place: Path | str, notes: Notes | None = None, *, anew: bool = Fals
         contents = contents_of(folder)
         if base is not None and before is not None:
             _check_copy(base, before, contents)
-        contents = _sent(store, folder, contents, found, notes)
-        _adopt(folder, contents, shelf)
+        _sent(store, folder, contents, found, notes, shelf=shelf)
 
 
 def upload(folder: Path, address: str, notes: Notes) -> None:
@@ -122,9 +121,25 @@ def _check_copy(copy: Path, before: Contents, after: Contents) -> None:
 
 
 def _sent(
-    store: Store, folder: Path, contents: Contents, found: tuple[Seen, Contents | None], notes: Notes
-) -> Contents:
-    """Send the files of a folder; `found` is what `seen_contents` has found before the change."""
+    store: Store,
+    folder: Path,
+    contents: Contents,
+    found: tuple[Seen, Contents | None],
+    notes: Notes,
+    *,
+    shelf: Path | None = None,
+) -> None:
+    """Send the files of a folder.
+
+    Args:
+        store: where they go.
+        folder: the folder.
+        contents: its files.
+        found: what `seen_contents` has found before the change.
+        notes: counts files that need not be sent.
+        shelf: gets the folder as the copy of its version, before the store has the version: a kill in between leaves
+            no version whose hidden files are lost.
+    """
     there, (seen, before) = files_of(store), found
     contents = _placed(contents, there, _kept(there, seen, before), first=before is None)
     wanted = {file.key: (folder / name, file) for name, file in contents.files.items()}
@@ -132,10 +147,16 @@ def _sent(
     notes.add(f"files that {store.address} had already, which are not sent again", count=len(wanted) - len(missing))
     if missing:
         _send(store, missing)
+    if shelf is not None:
+        with writing_to(shelf), locked(shelf):
+            if not (shelf / contents.name).is_dir():
+                folder.rename(shelf / contents.name)
+            hold(shelf / contents.name)
     if seen.content != contents.written:
         store.replace(MANIFEST, contents.written, seen)
         store.remove([f"{FILES}/{name}" for name in there if name not in wanted])
-    return contents
+    if shelf is not None:
+        _adopt(folder, contents, shelf)
 
 
 def _kept(there: Mapping[str, Stored], seen: Seen, before: Contents | None) -> list[str]:
@@ -179,13 +200,12 @@ def _send(store: Store, missing: Sequence[tuple[Path, File]]) -> None:
 
 
 def _adopt(folder: Path, contents: Contents, shelf: Path) -> None:
-    """Make the changed folder the local copy of its version."""
+    """Make a copy that of the newest version; it gets the hidden files of the changed folder, if that is another."""
     with writing_to(shelf), locked(shelf):
         copy = shelf / contents.name
-        if copy.is_dir():
-            for path in [path for path in folder.iterdir() if path.name.startswith(".") and path.is_file()]:
-                path.replace(copy / path.name)
-        else:
-            record(contents, shelf)
-            folder.rename(copy)
+        if not copy.is_dir():  # later versions have taken its place
+            return
+        for path in [path for path in folder.glob(".*") if path.is_file()]:
+            path.replace(copy / path.name)
+        record(contents, shelf)
         keep(copy)

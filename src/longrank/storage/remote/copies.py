@@ -126,12 +126,14 @@ def fetched(store: Store, contents: Contents) -> Path:
         folder = shelf / contents.name
         if not folder.is_dir():
             _fetch(store, contents, shelf)
+        elif not (shelf / f"{contents.name}.json").is_file():  # a change was killed just after it reached the store
+            record(contents, shelf)
         keep(folder)
     return folder
 
 
-def keep(folder: Path) -> None:
-    """Hold a copy for this process, and remove copies that no process holds; inside `locked`."""
+def hold(folder: Path) -> None:
+    """Hold a copy for this process, so that no process removes it; inside `locked`."""
     import fcntl
 
     held = _HELD.setdefault(folder.parent, [])
@@ -140,6 +142,12 @@ def keep(folder: Path) -> None:
         with suppress(OSError):  # some network folders have no locks
             fcntl.flock(descriptor, fcntl.LOCK_SH)
         held.append((folder.name, descriptor))
+
+
+def keep(folder: Path) -> None:
+    """Hold a copy for this process, and remove copies that no process holds; inside `locked`."""
+    hold(folder)
+    held = _HELD[folder.parent]
     while len(held) > _IN_USE:
         os.close(held.pop(0)[1])
     for other in [path for path in folder.parent.iterdir() if _VERSION.match(path.name) and path.is_dir()]:
@@ -176,7 +184,7 @@ def locked(shelf: Path) -> Iterator[None]:
 
 
 def record(contents: Contents, shelf: Path) -> None:
-    """Write the manifest of a copy beside it."""
+    """Write the manifest of a copy beside it: the store has, or had, this version."""
     with atomic_write(shelf / f"{contents.name}.json") as stream:
         stream.write(contents.written)
 
