@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.aggregation import find_aggregation
 from longrank.config import listed
 from longrank.errors import InputError
 from longrank.formats.evidence import MIX, PARTS
@@ -74,6 +75,17 @@ def make_mix(parts: Sequence[str], weights: Mapping[str, float], method: str = "
     if total > 1 + _ROUNDING:
         raise InputError("the weights of a mix must not add to more than 1", got=f"{total:.10g}")
     return Mix({main: max(0.0, 1 - total), **{name: float(weights.get(name, 0.0)) for name in others}}, method)
+
+
+def check_mixable(aggregator: str) -> None:
+    """Refuse an aggregator that does not read the scores of passages, which a mix changes.
+
+    Raises:
+        InputError: such an aggregator, or an unknown one.
+    """
+    if find_aggregation(aggregator).needs_document_score:
+        what = "a mix changes the scores of passages, and this aggregator reads the score of the document"
+        raise InputError(what, got=aggregator, fix="choose an aggregator of passage scores, e.g. maxp")
 
 
 def check_weight(name: str, weight: object) -> None:

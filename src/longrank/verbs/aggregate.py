@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from longrank.aggregation import make_aggregator, with_options
-from longrank.aggregation.mixing import mixed_again
+from longrank.aggregation.mixing import check_mixable, mixed_again
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import aggregate_run
 from longrank.aggregation.unread import counting_unread
@@ -69,6 +69,8 @@ def aggregate(
         raise InputError("`tail` is of documents of the first stage", got=tail, fix="give `first_stage`")
     header, records = open_evidence(evidence)
     function = make_aggregator(aggregator, **options)
+    if mix is not None or mix_method is not None:
+        check_mixable(aggregator)
     check_complete(header, evidence, with_options(aggregator, function) if interpolate is None else None)
     records = mixed_again(header, records, mix, mix_method)
     stage = None if first_stage is None else read_run(first_stage, notes)

@@ -142,9 +142,10 @@ class _Compared(NamedTuple):
     depth: int
 
     def documents(self, query_id: str) -> list[Evidence]:
-        """Return the evidence of the first documents of a query, in the order of the run."""
+        """Return the evidence of the first documents of a query in the order of the run, with the scores of the run."""
         known = self.known.get(query_id, {})
-        return [known[row.doc_id] for row in self.run[query_id][: self.depth] if row.doc_id in known]
+        rows = [row for row in self.run[query_id][: self.depth] if row.doc_id in known]
+        return [replace(known[row.doc_id], first_stage=row.score) for row in rows]
 
     def evidence(self, index: Index, block: Block, scores: Scores) -> list[Evidence]:
         """Return the evidence of a block of one query, with the score of the comparison as the document's."""

@@ -13,9 +13,14 @@ import numpy as np
 import pytest
 
 from longrank.errors import InputError
+from longrank.formats.evidence import read_evidence
 from longrank.ranking.comparing import by_lists, by_pairs, read_permutation, windows
-from longrank.types import Notes, Run
+from longrank.types import Evidence, Notes, Run
 from training_collections import write_collection
+
+
+def evidence_of(run: Path) -> list[Evidence]:
+    return list(read_evidence(run.with_name(f"{run.name}.evidence"))[1])
 
 
 @pytest.mark.parametrize(
@@ -124,6 +129,8 @@ def test_the_top_of_a_run_is_compared_and_the_rest_follows(
         old, new = ([row.doc_id for row in run[query_id]] for run in (before, after))
         assert sorted(old[:3]) == sorted(new[:3])
         assert old[3:] == new[3:]
+    kept = [(document.query_id, document.doc_id, document.first_stage) for document in evidence_of(tmp_path / "a")]
+    assert kept == [(query_id, row.doc_id, row.score) for query_id in before for row in before[query_id][:3]]
     if method == "pairs":
         assert main([*arguments, "-o", str(tmp_path / "c"), *more, *window]) == 2
         assert "--window and --step are options of method 'lists' (got 'pairs')" in capsys.readouterr().err

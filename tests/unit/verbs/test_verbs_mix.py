@@ -85,6 +85,7 @@ def test_the_method_is_that_of_the_evidence_unless_named(folder: Path, tmp_path:
         ({"mix": {"counting": 1.5}}, "between 0 and 1"),
         ({"mix": {"counting": 0.5}, "mix_method": "sum"}, "unknown method of mixing"),
         ({"mix_method": "rrf"}, "a method of mixing needs weights"),
+        ({"mix": {"counting": 0.5}, "aggregator": "document"}, "this aggregator reads the score of the document"),
     ],
 )
 def test_a_mix_that_the_evidence_does_not_allow_is_refused(folder: Path, options: Any, message: str) -> None:
@@ -160,6 +161,7 @@ def test_weights_of_a_mix_are_learned_on_other_queries(folder: Path) -> None:
         ({"lexical": "0:1:0.5"}, {}, "no weight (got 'lexical')"),
         ({"counting": [0.5, 2]}, {}, "between 0 and 1"),
         ({"alpha": "0:1:0.5"}, {"mix_method": "rrf"}, "no scorer of a mix is in the grid"),
+        ({"counting": "0:1:0.5"}, {"aggregator": "document"}, "this aggregator reads the score of the document"),
     ],
 )
 def test_grids_that_the_evidence_does_not_allow_are_refused(

@@ -16,7 +16,7 @@ import numpy as np
 
 from longrank.aggregation import find_aggregation, make_aggregator
 from longrank.aggregation.interpolate import check_alpha
-from longrank.aggregation.mixing import Mix, make_mix, remixed, remixed_query
+from longrank.aggregation.mixing import Mix, check_mixable, make_mix, remixed, remixed_query
 from longrank.aggregation.run import aggregate_run
 from longrank.errors import InputError
 from longrank.evaluation.tuning.grids import Axes, Setting
@@ -156,6 +156,8 @@ def make_formula(
         raise InputError(
             "passages with weights take no other aggregator", got=aggregator, fix="leave out w2 or the aggregator"
         )
+    if axes.keys() & {*scorers}:
+        check_mixable(aggregator or "maxp")
     own = (1 + len(weighed), "birch" if weighed else aggregator or "maxp", normalize)
     formula = Formula(*own, tuple(scorers), mix_method or "minmax") if axes.keys() & {*scorers} else Formula(*own)
     formula.aggregate({name: 0.0 for name in weighed})
