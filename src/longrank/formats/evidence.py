@@ -31,6 +31,8 @@ STOPPED = "stopped"
 """Header key: the aggregation, with its options, for which early stopping skipped documents (`ranking.stopping`)."""
 LINEAGE = "lineage"
 """Header key: trainings of the scorer's weights, oldest first: digests of qrels and fold; absent if there are none."""
+COMPARED = "compared"
+"""Header key: true for evidence of `longrank compare`, whose document scores depend on all compared documents."""
 PARTS, MIX = "parts", "mix"
 """Header keys: names of the mixed scorers, and method and weights of the mix (`longrank.aggregation.mixing`)."""
 

@@ -12,7 +12,7 @@ from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
 from longrank.collections import read_queries, read_run
 from longrank.errors import InputError
-from longrank.formats.evidence import LINEAGE, MIX, PARTS, evidence_header, open_evidence, read_evidence
+from longrank.formats.evidence import COMPARED, LINEAGE, MIX, PARTS, evidence_header, open_evidence, read_evidence
 from longrank.index import Index
 from longrank.index.languages import digest_of_queries
 from longrank.networks.model_files import find_model
@@ -170,7 +170,11 @@ class _Compared(NamedTuple):
             queries=digest_of_queries(self.queries, index.options),
             n_queries=len(self.queries),
             candidates=digest_of(candidates),
-            options={"depth": self.depth, **{key: read[key] for key in (PARTS, MIX, LINEAGE) if key in read}},
+            options={
+                "depth": self.depth,
+                COMPARED: True,
+                **{key: read[key] for key in (PARTS, MIX, LINEAGE) if key in read},
+            },
         )
 
     def count_lacking(self, notes: Notes) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evidences import evidence, run
+from evidences import evidence, run, write_evidence
 from longrank.errors import InputError
-from longrank.formats.evidence import STOPPED, EvidenceWriter, evidence_header
-from longrank.types import Document
+from longrank.formats.evidence import COMPARED, STOPPED, EvidenceWriter, evidence_header
+from longrank.types import Document, Notes
 from longrank.verbs.analyze import analyze
 
 QRELS = {"1": {"d1": 2, "d3": 0, "d9": 1}}
@@ -38,6 +39,18 @@ def test_positions_refuse_evidence_of_early_stopping_and_count_documents_of_a_ru
     found = analyze.positions(EVIDENCE, top=[1, 3], run=run({"1": {"d1": 3, "d2": 2, "d3": 1}, "2": {"d1": 1}}))
     assert [found.values[f"first {k}"].documents for k in (1, 3)] == [1, 2]
     assert found.notes.lines() == ["documents of the run's first 3 without evidence, left out: 1"]
+
+
+def test_scores_of_a_comparison_are_said_to_be_those_of_all_compared_documents(tmp_path: Path) -> None:
+    compared = [[replace(document, document_score=score) for document, score in zip(EVIDENCE, (1, 2), strict=True)]]
+    for options in ({}, {COMPARED: True}):
+        path = tmp_path / f"e{len(options)}"
+        write_evidence(path, compared, **options)
+        for aggregator in ("maxp", "document"):
+            notes = Notes()
+            analyze.depth(path, FIRST, QRELS, [1, 2], aggregators=aggregator, notes=notes)
+            said = ["scores of a comparison stay those of all compared documents: for other numbers, compare again"]
+            assert notes.lines() == (said if options and aggregator == "document" else [])
 
 
 def test_each_analysis_takes_values_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from longrank.analysis.result import Analysis
 from longrank.collections import read_qrels, read_run
 from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
-from longrank.formats.evidence import check_complete, missing_in, open_evidence
+from longrank.formats.evidence import COMPARED, check_complete, missing_in, open_evidence
 from longrank.registries import plain_value, whole_numbers
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
@@ -173,6 +173,8 @@ def _open(
     )
     header, records = open_evidence(evidence)
     check_complete(header, evidence)
+    if COMPARED in header and any(find_aggregation(name).needs_document_score for name in names):
+        notes.say("scores of a comparison stay those of all compared documents: for other numbers, compare again")
     if setup.first_stage is not None:
         records = comparing_first_stage(records, setup.first_stage, notes)
     return replace(setup, missing=missing_in(header), mix=mix_of(header)), records
