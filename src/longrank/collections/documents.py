@@ -15,13 +15,14 @@ from longrank.collections.irds import irds_records
 from longrank.collections.patterns import matching
 from longrank.collections.values import EMPTY, rows
 from longrank.errors import InputError, MissingExtra
+from longrank.formats.composing import Composer
 from longrank.formats.corpora import READERS, WHOLE_FILES, Located
 from longrank.formats.ids import check_id
 from longrank.formats.metadata import metadata_of
 from longrank.formats.ocr import Failed, NotStarted
 from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
-from longrank.formats.records import NAMES_OF_TEXT, Composer, CorpusOptions, Record, SourceFile
+from longrank.formats.records import NAMES_OF_TEXT, CorpusOptions, Record, SourceFile
 from longrank.registries import lookup
 from longrank.types import UNMATCHED, Document, Notes, headings_of, id_of
 from longrank.types.pages import HEADINGS

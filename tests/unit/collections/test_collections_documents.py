@@ -11,10 +11,11 @@ import pytest
 
 from longrank.collections.documents import locate_documents, read_documents
 from longrank.errors import InputError
+from longrank.formats.composing import NOT_PLAIN
 from longrank.formats.corpora import Located
 from longrank.formats.lines import TextOptions
 from longrank.formats.opening import Limits
-from longrank.formats.records import NOT_PLAIN, CorpusOptions
+from longrank.formats.records import CorpusOptions
 from longrank.text.segment import make_segmenter
 from longrank.types import UNMATCHED, Document, Notes
 from malformed_documents import CASES, HTML, Case, by_id

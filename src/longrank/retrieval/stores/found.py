@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from longrank.errors import InputError
-from longrank.formats.records import Composer, CorpusOptions, Record
+from longrank.formats.composing import Composer
+from longrank.formats.records import CorpusOptions, Record
 from longrank.registries import check_at_least
 from longrank.retrieval.noting import Noting
 from longrank.text.words import readable
