@@ -47,6 +47,23 @@ def test_documents_are_added_replaced_and_deleted_in_one_step(
     assert main(["check", "my.index"]) == 0
 
 
+def test_an_update_that_merges_is_no_change_of_another_command(
+    notes_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["index", "--add", str(notes_folder / "a.txt"), "--replace", "my.index"]) == 0
+    assert main(["index", "--update", "my.index"]) == 0
+    assert len(Index("my.index").parts) > 1
+    for _ in range(2):  # with and without a change of the files
+        (notes_folder / "d.txt").write_text("Pigs grunt.")
+        capsys.readouterr()
+        assert main(["index", "--update", "--merge", "my.index"]) == 0
+        assert len(Index("my.index").parts) == 1
+        assert "another command" not in capsys.readouterr().err
+    assert main(["index", "--update", "--dry-run", "my.index"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert set(texts()) == {"a.txt", "b.txt", "c.txt", "d.txt"}
+
+
 def test_an_update_finds_new_changed_and_vanished_files(notes_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (notes_folder / "a.txt").write_text("Dogs howl.")
     (notes_folder / "b.txt").unlink()

@@ -232,15 +232,12 @@ def _ids(path: Path, notes: Notes) -> list[str]:
 
 
 def _updated(path: Path, actions: Actions, options: dict[str, Any], notes: Notes) -> dict[str, int]:
-    from longrank.index import Index
     from longrank.verbs.updates import update
 
-    changes = update(path, dry_run=actions.dry_run, notes=notes, **options)
+    changes = update(path, dry_run=actions.dry_run, merge=actions.merge, notes=notes, **options)
     for kind, paths in (("new", changes.new), ("changed", changes.changed), ("vanished", changes.vanished)):
         for name in paths:
             print(f"{kind}\t{printable(name)}")  # a query may have several lines
     if actions.dry_run:
         return {}
-    if actions.merge:
-        Index(path).merge()
     return {"added": changes.added, "deleted": changes.deleted}

@@ -156,7 +156,7 @@ def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str,
     for path, state in sorted(states.items()):
         if error := _fault(path):
             _leave(path, error, files, left)
-            states[path] = _unread(state)
+            states[path] = unread(state)
         else:
             paths.append(path)
     return paths
@@ -257,9 +257,9 @@ def mark_unread(
         before: the record of the last update.
     """
     for path in [path for path in paths if not is_address(path) and not visited.get(path, False)]:
-        unread = _unread(files[path])
-        if path not in visited or path not in before or before[path].sha256 != unread.sha256:
-            files[path] = unread
+        marked = unread(files[path])
+        if path not in visited or path not in before or before[path].sha256 != marked.sha256:
+            files[path] = marked
 
 
 def has_content(before: SourceState, now: SourceState) -> bool:
@@ -278,9 +278,9 @@ def _size_and_time(path: Path) -> SizeAndTime:
 
 def unlisted(path: str) -> SourceState:
     """Return the state of a file that appeared after the files were listed, and was read; it is read again."""
-    return _unread(SourceState(path, -1, 0, ""))
+    return unread(SourceState(path, -1, 0, ""))
 
 
-def _unread(state: SourceState) -> SourceState:
+def unread(state: SourceState) -> SourceState:
     """Return the state of a file that counts as changed in the next update."""
     return SourceState(state.path, -1, 0, f"{_UNREAD}{state.sha256.removeprefix(_UNREAD)}", state.ids)

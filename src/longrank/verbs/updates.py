@@ -30,6 +30,7 @@ from longrank.verbs.source_states import (
     places_now,
     readable,
     states_now,
+    unread,
 )
 
 
@@ -55,6 +56,7 @@ def update(
     index: Index | str | Path,
     *,
     dry_run: bool = False,
+    merge: bool = False,
     notes: Notes | None = None,
     progress: Callable[[int], object] | None = None,
     workers: int = 1,
@@ -71,6 +73,7 @@ def update(
         index: an index that `build_from_files` or ``longrank index`` built, or its folder or address. The record of
             files stays on the machine that built it.
         dry_run: True: compare the files only.
+        merge: True: also merge all segments, as `Index.merge`.
         notes: counts remarks on accepted input.
         progress: called now and then with the number of documents just indexed.
         workers: as for `Index.build`.
@@ -84,7 +87,7 @@ def update(
     notes, left = Notes() if notes is None else notes, dict[str, str]()
     with changing(index.location if isinstance(index, Index) else index, notes) as folder:
         options: dict[str, Any] = {"progress": progress, "workers": workers}
-        changes = _updated(folder, left, dry_run=dry_run, notes=notes, skipped=skipped, **options)
+        changes = _updated(folder, left, dry_run=dry_run, merge=merge, notes=notes, skipped=skipped, **options)
     for path, fault in left.items():
         notes.add("files that cannot be opened, left as they are until the next update", f"{path}: {fault}")
     return changes
@@ -95,6 +98,7 @@ def _updated(
     left: dict[str, str],
     *,
     dry_run: bool,
+    merge: bool,
     notes: Notes,
     skipped: Callable[[Path, str], object] | None,
     **options: Any,
@@ -109,15 +113,17 @@ def _updated(
                 "another command has changed the index since its last update: an update compares all files with it"
             )
         return changes
-    if now == sources.files and sources.is_of(index.digest):
+    if now == sources.files and sources.is_of(index.digest) and not merge:
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := _recorded(folder, skipped)) != sources:  # another update has ended meanwhile
             sources, now = newest, states_now(newest, folder, left, sizes)
             changes = _compared(sources.files, now)
         index = Index(folder)
+        if merge:
+            writer.merge()
         read = _to_read(sources, changes, now, index, notes, left=left)
-        if read or changes.vanished:
+        if read or changes.vanished or merge:
             changes = _apply(writer, index, sources, changes, now, read=read, sizes=sizes, **options)
             begun = _begun(sources, [*read, *changes.vanished], now, index.digest)
             writer.commit(lambda digest: write_sources(folder, begun._replace(begun=digest)))
@@ -160,7 +166,8 @@ def _begun(sources: Sources, touched: Iterable[str], now: dict[str, SourceState]
     """Return the record of an update that a crash may leave on either side of its commit.
 
     The files of the update count as changed next time, and their documents of both states as theirs: a document of a
-    file that vanishes before then is deleted, too, and a vanished file that is back is read.
+    file that vanishes before then is deleted, too, and a vanished file that is back is read. Those of an unchanged file
+    are of its content in both states.
 
     Args:
         sources: the record before the update.
@@ -170,8 +177,10 @@ def _begun(sources: Sources, touched: Iterable[str], now: dict[str, SourceState]
     """
     files = dict(sources.files)
     for path in touched:
-        ids = (doc_id for states in (files, now) if path in states for doc_id in states[path].ids)
-        files[path] = SourceState(path, -1, 0, "", tuple(dict.fromkeys(ids)))
+        states = [states[path] for states in (files, now) if path in states]
+        ids = tuple(dict.fromkeys(doc_id for state in states for doc_id in state.ids))
+        same = len(states) == 2 and has_content(*states)
+        files[path] = unread(states[0])._replace(ids=ids) if same else SourceState(path, -1, 0, "", ids)
     return sources._replace(files=files, digest=digest if sources.is_of(digest) else sources.digest)
 
 

@@ -115,19 +115,33 @@ def test_a_command_of_the_path_is_started_though_the_folder_of_the_build_is_gone
     assert update(folder).added == 1
 
 
-def test_documents_of_a_changed_file_do_not_stay_after_a_killed_update(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = built(place)
-    (place / "scans" / "b.txt").write_bytes(b"\x00\x01 binary \x00" * 20)
+def killed_update(folder: Path) -> None:
+    """Update an index, and end it just before its commit."""
 
-    def killed(writer: object, *_: object) -> None:
+    def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as kill:
-        kill.setattr("longrank.index.writer.IndexWriter.commit", killed)
+    with pytest.MonkeyPatch.context() as kill:
+        kill.setattr("longrank.index.writer.publish_segments", killed)
         with pytest.raises(KeyboardInterrupt):
             update(folder)
+
+
+def test_documents_of_unchanged_files_stay_after_a_killed_update_while_the_command_fails(place: Path) -> None:
+    folder = built(place)
+    with Index(folder).writer() as writer:  # so that all files are compared, and one is indexed again
+        writer.delete(["b.txt"])
+    killed_update(folder)
+    command(place, FAILS)
+    for _ in range(3):
+        update(folder)
+        assert ids(folder) == ["a.pdf", "b.txt"]
+
+
+def test_documents_of_a_changed_file_do_not_stay_after_a_killed_update(place: Path) -> None:
+    folder = built(place)
+    (place / "scans" / "b.txt").write_bytes(b"\x00\x01 binary \x00" * 20)
+    killed_update(folder)
     for _ in range(3):
         update(folder)
     assert ids(folder) == ["a.pdf"]
