@@ -1,8 +1,8 @@
 """Phases: the commands of a reproduction, each run once.
 
 ``phases.json`` lists finished commands: output -> command, seconds, checksums of the outputs of other commands that it
-read and, of a file and the evidence beside it, its own. A command that is not finished, or read other outputs, runs
-again, and resumes if the command itself can. Several processes may run recipes of one folder.
+read, and its own: of a file and the evidence beside it, or of the manifest of a folder. A command that is not finished,
+or read other outputs, runs again, and resumes if the command itself can. Several processes may run recipes of a folder.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Phases:
         """Say whether a command was finished before, on the same outputs of other commands.
 
         Raises:
-            IntegrityError: its output is a file that was changed since, or has evidence that was.
+            IntegrityError: its output, or the evidence beside it, was changed since.
         """
         done = self._finished.get(name, {})
         if done.get("command") != command or not output.exists() or done.get("read", read) != read:
@@ -196,19 +196,18 @@ def _place(command: Sequence[str], output: Path) -> str:
 
 def _state(output: Path, phase: Mapping[str, Any]) -> str:
     """Return the checksums of a file and its evidence, or the checksum of a folder's manifest; empty: neither."""
-    if checksums := [phase[key] for key in _files(output) if key in phase]:
-        return " ".join(checksums)
-    path = output / MANIFEST if output.is_dir() else output
-    return sha256_of(path) if path.is_file() else ""
+    return " ".join([phase[key] for key in _files(output) if key in phase] or _checksums(output).values())
 
 
 def _checksums(output: Path) -> dict[str, str]:
-    """Return the checksums of an output that is a file, and of its evidence; folders have checksums of their own."""
+    """Return the checksums of a file and its evidence, or of a folder's manifest, which has those of all its files."""
     return {key: sha256_of(path) for key, path in _files(output).items() if path.is_file()}
 
 
 def _files(output: Path) -> dict[str, Path]:
     """Return the keys of an entry of the list, and the files whose checksums they are."""
+    if output.is_dir():
+        return {"manifest": output / MANIFEST}
     return {"sha256": output, "evidence": output.with_name(f"{output.name}.evidence")}
 
 
@@ -227,11 +226,12 @@ def _check(output: Path, phase: Mapping[str, Any]) -> None:
         if not path.is_file():
             raise IntegrityError(f"{path}: missing")
         if sha256_of(path) != checksum:
-            raise IntegrityError(f"{path}: checksum differs; delete the file to run its command again")
+            kind = "folder" if path.name == MANIFEST else "file"
+            raise IntegrityError(f"{path}: checksum differs; delete the {kind} to run its command again")
 
 
 def check_outputs(folder: Path) -> int:
-    """Compare the outputs of a reproduction's commands that are files, and their evidence, with their checksums.
+    """Compare the outputs of a reproduction's commands, and their evidence, with their checksums.
 
     Returns:
         The number of outputs that are files.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from longrank.errors import InputError, IntegrityError, LongRankError
+from longrank.index import Index
 from longrank.reproduction.phases import Phases, check_outputs
+from stored import random_vectors, store
 
 
 class Runner:
@@ -78,6 +81,30 @@ def test_evidence_beside_an_output_is_checked_and_made_again(tmp_path: Path) -> 
         check_outputs(tmp_path)
     do_it()
     assert (check_outputs(tmp_path), ran) == (1, ["rerank", "rerank"])
+
+
+def test_a_folder_that_another_command_has_changed_is_refused(tmp_path: Path) -> None:
+    """Figures of a changed index would stand beside those of the index that was built."""
+    folder = tmp_path / "index"
+
+    def build(command: Sequence[str], number: str) -> None:
+        Index.build([("d1", "Dogs bark."), ("d2", "Cats purr.")], folder)
+
+    def do_it() -> None:
+        Phases(tmp_path, build).do(["index", "-o", str(folder)], folder)
+
+    do_it()
+    do_it()
+    store(Index(folder), random_vectors(Index(folder)))  # vectors are no change of the documents
+    do_it()
+    assert check_outputs(tmp_path) == 0
+    Index(folder).delete(["d2"])
+    for read in (do_it, lambda: check_outputs(tmp_path)):
+        with pytest.raises(IntegrityError, match=r"manifest\.json: checksum differs; delete the folder to run"):
+            read()
+    shutil.rmtree(folder)
+    do_it()
+    assert len(Index(folder)) == 2
 
 
 def test_it_runs_again_if_the_evidence_that_it_read_was_made_again_with_other_content(tmp_path: Path) -> None:
