@@ -141,6 +141,22 @@ def test_a_paragraph_has_no_style_of_a_text_box_or_of_a_tracked_change(tmp_path:
     assert document.title == "Boxed"
 
 
+def test_formulas_in_no_paragraph_and_letters_on_a_curve_are_read(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    math = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+    half = "<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"
+    formula = f'<m:oMath xmlns:m="{math}"><m:r><m:t>y=</m:t></m:r>{half}</m:oMath>'
+    box = f"<w:pict><w:txbxContent>{formula}{paragraph('Boxed')}</w:txbxContent></w:pict>"
+    curve = '<v:shape xmlns:v="urn:schemas-microsoft-com:vml"><v:textpath string="A summer fair"/></v:shape>'
+    body = (
+        f'{paragraph("Cats")}<m:oMathPara xmlns:m="{math}">{formula}</m:oMathPara>'
+        f"<w:p><w:r>{box}<w:t>purr</w:t>{formula}</w:r></w:p>"
+        f"<w:tbl><w:tr><w:tc>{formula}{paragraph('now.')}</w:tc></w:tr></w:tbl><w:p><w:r><w:pict>{curve}</w:pict></w:r></w:p>"
+    )
+    text = "Cats\n\ny=1/2\n\npurry=1/2\n\ny=1/2\n\nBoxed\n\ny=1/2\n\nnow.\n\nA summer fair"
+    assert parsed(docx(tmp_path / "a.docx", body), "docx").text == text
+
+
 @pytest.mark.parametrize(
     ("markup", "text"),
     [

@@ -36,6 +36,8 @@ _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "
 _TWINS = frozenset({"del", "moveFrom", "Fallback"})  # deleted or moved text, and text boxes a second time
 _SKIPPED = _TWINS | {"instrText", "pPr", "rPr"}  # field codes and properties
 _WHOLE = ("fldChar", "ruby")  # read with all that is in them
+_FORMULAS = ("oMathPara", "oMath")
+_BLOCKS = ("body", "tc", "txbxContent", "hdr", "ftr", "footnote", "endnote", "comment")  # hold paragraphs
 _HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 _HEIGHTS = ("vertAlign", "position")  # position is in half points, below 0 under the line
 _NOTES = ("footnotes", "endnotes")
@@ -129,8 +131,13 @@ def _level(element: Element) -> int | None:
 
 
 def _paragraphs(root: Element) -> Iterator[Element]:
-    """Yield the paragraphs in order; a paragraph inside a paragraph (a text box) comes after it."""
-    return (element for element in walk(root, _TWINS) if local(element) == "p")
+    """Yield paragraphs, and formulas in no paragraph, in order; a paragraph in a paragraph (a text box) is after it."""
+    formulas: set[Element] = set()
+    for element in walk(root, _TWINS):
+        if (name := local(element)) in _BLOCKS:
+            formulas.update(child for child in element if local(child) in _FORMULAS)
+        if name == "p" or element in formulas:
+            yield element
 
 
 def _style(paragraph: Element) -> str:
@@ -152,8 +159,16 @@ def _text(paragraph: Element, raised: Collection[str]) -> str:
             line.add(element)
         elif (name := local(element)) not in _SKIPPED and name != "p":
             line.read(element, name)
-            stack.extend(() if name in _WHOLE else reversed(laid_out(element)))
+            stack.extend(() if name in _WHOLE else reversed(_inline(element, name)))
     return line.text()
+
+
+def _inline(element: Element, name: str) -> list[Element | str]:
+    """Return what of an element belongs to the line around it."""
+    parts = laid_out(element)
+    return (
+        [part for part in parts if isinstance(part, str) or local(part) not in _FORMULAS] if name in _BLOCKS else parts
+    )
 
 
 class _Line:
@@ -186,6 +201,8 @@ class _Line:
             text = element.text or ""
             before = "".join(self._parts[-8:]) if self._is_raised else ""
             self.add(" " * (self._is_raised and is_mark(before, text)) + symbols(self._font, text))
+        elif name == "textpath":  # letters on a curve (WordArt), a watermark
+            self.add(attribute(element, "string"))
         elif name == "sym":
             self.add(symbol(attribute(element, "font"), attribute(element, "char")))
         elif name == "fldChar":
