@@ -165,10 +165,9 @@ def _text(paragraph: Element, raised: Collection[str]) -> str:
 
 def _inline(element: Element, name: str) -> list[Element | str]:
     """Return what of an element belongs to the line around it."""
-    parts = laid_out(element)
-    return (
-        [part for part in parts if isinstance(part, str) or local(part) not in _FORMULAS] if name in _BLOCKS else parts
-    )
+    if name in _BLOCKS:
+        return [child for child in element if local(child) not in _FORMULAS]
+    return laid_out(element)
 
 
 class _Line:

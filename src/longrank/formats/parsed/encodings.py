@@ -22,21 +22,31 @@ _CODECS = {
     "shift_jis": "cp932",
     "tis-620": "cp874",
 }
-_LABELS = {
-    "cn-big5": "big5hkscs",
-    "dos-874": "cp874",
-    "iso-8859-8-e": "iso8859-8",
-    "iso-8859-8-i": "iso8859-8",
-    "ks_c_5601-1989": "cp949",
-    "windows-31j": "cp932",
-    "windows-874": "cp874",
-    "windows-949": "cp949",
-    "x-euc-jp": "euc_jp",
-    "x-gbk": "gb18030",
-    "x-mac-cyrillic": "mac_cyrillic",
-    "x-sjis": "cp932",
-    "x-x-big5": "big5hkscs",
-} | {f"x-cp{number}": f"cp{number}" for number in range(1250, 1259)}
+_UNKNOWN_TO_PYTHON = {
+    "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8",
+    "utf-16-le": "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff",
+    "utf-16-be": "unicodefffe",
+    "cp1252": "iso88591 x-user-defined",
+    "cp1254": "iso88599",
+    "cp874": "dos-874 iso885911 windows-874",
+    "iso8859-6": "csiso88596e csiso88596i iso-8859-6-e iso-8859-6-i",
+    "iso8859-7": "sun_eu_greek",
+    "iso8859-8": "csiso88598e csiso88598i iso-8859-8-e iso-8859-8-i logical visual",
+    "iso8859-15": "csisolatin9",
+    "koi8-r": "koi koi8",
+    "koi8-u": "koi8-ru",
+    "mac-roman": "csmacintosh mac x-mac-roman",
+    "mac-cyrillic": "x-mac-cyrillic x-mac-ukrainian",
+    "big5hkscs": "cn-big5 x-x-big5",
+    "cp932": "windows-31j x-sjis",
+    "cp949": "cseuckr csksc56011987 iso-ir-149 ks_c_5601-1989 ksc_5601 windows-949",
+    "euc_jp": "cseucpkdfmtjapanese x-euc-jp",
+    "gb18030": "csgb2312 gb_2312 gb_2312-80 x-gbk",
+}
+"""Codec -> labels of the Encoding Standard that are no names of codecs in Python."""
+_LABELS = {label: codec for codec, labels in _UNKNOWN_TO_PYTHON.items() for label in labels.split()}
+_LABELS |= {f"x-cp{number}": f"cp{number}" for number in range(1250, 1259)}
+_LABELS |= {f"iso8859{number}": f"iso8859-{number}" for number in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15)}
 _QUOTES = {
     table: {code: text for code in range(0x80, 0xA0) if (text := bytes([code]).decode(table, "ignore"))}
     for table in ("cp1250", "cp1252")
