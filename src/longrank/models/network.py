@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
+from torch.nn import functional
 
 from longrank.errors import InputError
 from longrank.registries import suggestion
@@ -230,7 +231,10 @@ def check_range(option: str, got: float, least: float = -math.inf, most: float =
 
 
 def _score(logits: torch.Tensor) -> torch.Tensor:
-    return logits[:, 0] if logits.shape[1] == 1 else logits.log_softmax(1)[:, 1]
+    """Return the score of each document, [B]; of two outputs the log probability, below 0 however large it is."""
+    if logits.shape[1] == 1:
+        return logits[:, 0]
+    return functional.logsigmoid(logits[:, 1] - logits[:, 0])  # log_softmax is 0 from a difference of 17 on
 
 
 def _prefixes(sizes: torch.Tensor, width: int) -> torch.Tensor:

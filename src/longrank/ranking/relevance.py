@@ -10,20 +10,20 @@ def relevance_of(score: float, unit: str, *, bounded: bool = True) -> float:
     """Map a score to a number between 0 and 1. The order is kept; the number is not a probability.
 
     Logits go through the sigmoid, log probabilities through exp, a cosine c becomes (1 + c) / 2, BM25 s >= 0
-    becomes s / (1 + s). A mixed score is relative to the other passages of the query, and stays as it is. If
-    aggregation leaves the unit's range (a sum), x becomes (1 + x / (1 + |x|)) / 2.
+    becomes s / (1 + s). A mixed score is relative to the other passages of the query, and stays as it is. A sum x, of
+    cosines (MaxSim) or by aggregation, becomes (1 + x / (1 + |x|)) / 2: the sigmoid of 37 is 1 already.
 
     Args:
         score: score of a document or passage.
         unit: unit of the scorer.
         bounded: true if the score is in the unit's range.
     """
-    if unit.startswith("logit"):
-        return _sigmoid(score)
-    if not bounded:
-        return (1 + score / (1 + abs(score))) / 2
-    to_relevance = _RELEVANCE.get(unit)
-    return _sigmoid(score) if to_relevance is None else min(1.0, max(0.0, to_relevance(score)))
+    to_relevance = _RELEVANCE.get(unit, _sigmoid) if bounded else _of_sum
+    return min(1.0, max(0.0, to_relevance(score)))
+
+
+def _of_sum(score: float) -> float:
+    return (1 + score / (1 + abs(score))) / 2
 
 
 _RELEVANCE: dict[str, Callable[[float], float]] = {
@@ -32,6 +32,7 @@ _RELEVANCE: dict[str, Callable[[float], float]] = {
     "logprob": math.exp,
     "cosine": lambda score: (1 + score) / 2,
     "bm25": lambda score: score / (1 + score),
+    "maxsim": _of_sum,
 }
 
 

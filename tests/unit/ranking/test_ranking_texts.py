@@ -225,7 +225,7 @@ def test_a_document_of_an_index_is_no_text_of_the_same_place(tmp_path: Path) -> 
     assert [one.score for one in stored.rank("apple", texts)] == [one.score for one in plain.rank("apple", texts)]
 
 
-@pytest.mark.parametrize("unit", ["logit", "logit_diff", "prob", "logprob", "cosine", "bm25", "other"])
+@pytest.mark.parametrize("unit", ["logit", "logit_diff", "prob", "logprob", "cosine", "bm25", "maxsim", "other"])
 @given(scores=st.lists(st.floats(-30, 30, width=32), min_size=2, max_size=2))
 def test_relevance_keeps_the_order_and_is_between_0_and_1(unit: str, scores: list[float]) -> None:
     inside = {"prob": (0, 1), "logprob": (-30, 0), "cosine": (-1, 1), "bm25": (0, 30)}.get(unit, (-30, 30))
@@ -242,6 +242,15 @@ def test_relevance_by_hand() -> None:
     assert relevance_of(3.0, "bm25") == 0.75
     assert relevance_of(1.0, "cosine", bounded=False) == 0.75
     assert relevance_of(-1e4, "logit") == 0.0
+    assert relevance_of(3.0, "logit", bounded=False) == 0.875
+    assert relevance_of(-3.0, "maxsim") == 0.125
+
+
+def test_relevance_tells_large_sums_apart() -> None:
+    for unit, bounded in (("maxsim", True), ("logit", False), ("logprob", False)):
+        values = [relevance_of(score, unit, bounded=bounded) for score in (36.0, 40.0, 40.001, 400.0)]
+        assert values == sorted(set(values))
+        assert values[-1] < 1
 
 
 def test_decomposed_letters_are_noted() -> None:
