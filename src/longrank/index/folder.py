@@ -51,6 +51,8 @@ SOURCES = ".sources.jsonl"
 DATA, DELETED, BUILDING = "data-", "deleted-", ".building-"
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")  # pathlib leaves one slash of two
 _NAMED_BY_CONTENT = re.compile(rf"({DATA}|{DELETED})[0-9a-f]{{16}}")
+_WORK = re.compile(rf"{re.escape(BUILDING)}[a-z0-9_]{{8}}")  # by `tempfile.mkdtemp`
+_TEMPORARY = re.compile(rf"\.({re.escape(MANIFEST)}|{re.escape(SOURCES)}|{DELETED}[0-9a-f]{{16}})\.[0-9a-f]{{8}}\.tmp")
 _SEGMENT = re.compile(rf"{DATA}\w+")
 _DELETIONS = re.compile(rf"({DELETED}\w+)?")
 
@@ -248,6 +250,8 @@ def _is_ours(path: Path, *, in_index: bool) -> bool:
     name = path.name
     if _NAMED_BY_CONTENT.fullmatch(name):
         return in_index or _has_content_of_its_name(path)
+    if name in (VECTORS, SPARSE) and not in_index:
+        return path.is_dir() and all((child / MANIFEST).is_file() for child in path.iterdir())
     return name in (VECTORS, SPARSE) or name.startswith(".") or (name == MANIFEST and in_index)
 
 
@@ -274,9 +278,9 @@ def remove_leftovers(folder: Path) -> None:
     """Remove data that no manifest names; data stays if its manifest cannot be read."""
     valid = valid_names(folder) if (folder / MANIFEST).exists() else frozenset[str]()
     for path in folder.iterdir():
-        if path.name.startswith((f".{MANIFEST}.", f".{SOURCES}.", f".{DELETED}")):
+        if _TEMPORARY.fullmatch(path.name) and path.is_file():
             path.unlink()
-        elif path.name.startswith(BUILDING):
+        elif _WORK.fullmatch(path.name):
             _remove_tree(path)
         elif _NAMED_BY_CONTENT.fullmatch(path.name) and valid is not None and path.name not in valid:
             _remove_tree(moved_aside(path, folder))

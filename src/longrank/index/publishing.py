@@ -51,11 +51,27 @@ def publish(finished: Sequence[Finished], folder: Path, notes: Notes) -> None:
     before = _named_data(folder)
     with _telling_state(folder):
         data = [put_data(segment, folder) for segment in finished]
-        (folder / SOURCES).unlink(missing_ok=True)  # of the old index: no power cut leaves it beside the new
-        put_manifest(folder, [SegmentName(path.name, is_shard=len(data) > 1) for path in data])
+        with _record_aside(folder):
+            put_manifest(folder, [SegmentName(path.name, is_shard=len(data) > 1) for path in data])
     remove_leftovers(folder)
     if before != _named_data(folder):
         note_stale_vectors(folder, notes)
+
+
+@contextmanager
+def _record_aside(folder: Path) -> Iterator[None]:
+    """Remove the record of the old index's sources before the new index is valid, so that no power cut leaves it there.
+
+    If the block fails, and the old index stays, the record is back.
+    """
+    before, record = _named_data(folder), folder / SOURCES
+    aside = moved_aside(record, folder) / SOURCES if record.exists() else None
+    try:
+        yield
+    except BaseException:
+        if aside is not None and _named_data(folder) == before:
+            aside.rename(record)
+        raise
 
 
 def note_stale_vectors(folder: Path, notes: Notes, digest: str = "") -> None:

@@ -177,6 +177,8 @@ class VectorFolders(NamedTuple):
                 what = "the index has changed since it was opened, so these vectors would not fit it"
                 raise Changed(what, path=index.place, fix="store them again")
             target = _free(usual, _model_of(meta))
+            if target.exists() and not (target / MANIFEST).is_file():
+                raise InputError(f"holds no {self.kind}, and would be replaced", path=target, fix="move it elsewhere")
             if target != usual:
                 notes.say(
                     f"{usual.name} has {self.kind} of another model, which stay: the new ones are {target.name}; "

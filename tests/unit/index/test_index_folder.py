@@ -20,6 +20,7 @@ import pytest
 from collections_of_words import located, random_documents
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index import Index, arrays, batches, build_index, verify_index
+from longrank.index.folder import SOURCES
 from longrank.index.parts import Part
 from longrank.storage import MANIFEST, files, lock, write_manifest
 from longrank.types import Document, Notes
@@ -236,6 +237,8 @@ def test_an_error_at_the_last_step_says_which_index_is_valid(
     fails: str, state: str, now: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build_index(located(OLD), tmp_path / "index")
+    record = tmp_path / "index" / SOURCES
+    record.write_text("the files of the old index")
 
     place, name = {"sync": (files, "sync_folder"), "rename": (Path, "replace")}[fails]
     real = getattr(place, name)
@@ -251,6 +254,7 @@ def test_an_error_at_the_last_step_says_which_index_is_valid(
         build_index(located(NEW), tmp_path / "index")
     monkeypatch.undo()
     assert len(Index(tmp_path / "index")) == len(now)
+    assert record.exists() == (now is OLD)
 
 
 def test_a_killed_worker_is_an_error_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,14 +310,27 @@ def test_a_folder_that_is_no_index_is_not_written_to(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"thesis.tex": b"years of work"}
 
 
-@pytest.mark.parametrize("name", ["data-2024", "data-1732612345678901", "deleted-scenes"])
+@pytest.mark.parametrize(
+    "name", ["data-2024", "data-1732612345678901", "deleted-scenes", "vectors/minilm-tokens", "sparse/models"]
+)
 def test_a_folder_that_is_named_like_a_part_of_an_index_stays(name: str, tmp_path: Path) -> None:
     mine = tmp_path / name
-    mine.mkdir()
+    mine.mkdir(parents=True)
     (mine / "notes.txt").write_text("years of work")
     with pytest.raises(InputError, match="exists and is not an index"):
         build_index(located(OLD), tmp_path)
     assert contents(tmp_path) == {f"{name}/notes.txt": b"years of work"}
+
+
+def test_hidden_files_of_a_user_stay(tmp_path: Path) -> None:
+    for name in (".building-plans/a", ".manifest.json.old", ".sources.jsonl.mine", ".deleted-scenes/b", ".git/config"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("years of work")
+    before = contents(tmp_path)
+    for docs in (OLD, NEW):
+        build_index(located(docs), tmp_path)
+        after = contents(tmp_path)
+        assert {name: after.get(name) for name in before} == before
 
 
 def test_a_folder_of_a_user_inside_an_index_stays(tmp_path: Path) -> None:
@@ -333,7 +350,7 @@ def test_an_index_whose_manifests_are_all_damaged_is_built_again_in_its_place(tm
     before = contents(index.path)
     for manifest in index.path.rglob(MANIFEST):
         manifest.write_text("{")
-    (index.path / ".building-x").touch()
+    (index.path / ".building-abcd_123").touch()
     build_index(located(OLD), index.path)
     assert contents(index.path) == before
 

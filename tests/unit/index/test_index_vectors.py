@@ -308,3 +308,12 @@ def test_damaged_vectors_are_not_copied_to_a_changed_index(index: Index) -> None
     whole = (folder / "vectors").read_bytes()
     (folder / "vectors").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert ReusedVectors(index.add([("new", "New text.")]), KEY).of(kept) is None
+
+
+def test_a_folder_of_a_user_in_the_place_of_vectors_stays(index: Index) -> None:
+    mine = index.path / "vectors" / "tiny-words"
+    mine.mkdir(parents=True)
+    (mine / "notes.txt").write_text("years of work")
+    with pytest.raises(InputError, match="tiny-words: holds no vectors, and would be replaced; move it elsewhere"):
+        write_vectors(index, "tiny-words", KEY, H, encoded(index))
+    assert [path.name for path in mine.iterdir()] == ["notes.txt"]

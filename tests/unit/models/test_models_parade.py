@@ -135,7 +135,7 @@ def test_two_outputs_are_logits_for_training_and_a_log_probability_as_the_score(
     assert logits.shape == (2, 2)
     assert torch.allclose(network.aggregate(*given), logits.log_softmax(1)[:, 1])
     doubled = logits.double()
-    largest = float((doubled[:, 1] - doubled[:, 0]).abs().max())
+    largest = float((doubled[:, 1] - doubled[:, 0]).abs().max().detach())
     for factor in (1, 20 / largest, 80 / largest):  # far apart, as after long training: no two documents are equal
         network.logits = lambda *_, factor=factor: logits * factor
         wanted = -torch.logaddexp(torch.zeros(1, dtype=torch.float64), factor * (doubled[:, 0] - doubled[:, 1]))
