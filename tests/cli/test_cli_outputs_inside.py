@@ -13,6 +13,7 @@ from evidences import evidence, write_evidence
 from longrank.cli.main import main
 from longrank.errors import InputError
 from longrank.index import Index
+from longrank.ranking.pipeline import open_pipeline
 from longrank.storage import seal
 from longrank.storage.workplace import check_outside
 from longrank.verbs.expand import expand
@@ -153,6 +154,24 @@ def test_an_output_that_a_pattern_or_a_database_reads_is_refused(
     assert main([named.get(part, part) for part in command.split()]) == 2
     assert "is also an input and would be overwritten; choose another output" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in files(place) if path.is_file()} == before
+
+
+def test_a_calibration_is_an_input_of_rerank(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "stop.json").write_text("{}")
+    command = "rerank my.index queries.jsonl a.run -o stop.json --pipeline cascade --set stop.calibration=stop.json"
+    assert main([*command.split(), "--set", "stop.scorer=lexical"]) == 2
+    assert "stop.json: is also an input and would be overwritten" in capsys.readouterr().err
+
+
+def test_a_score_cache_of_a_search_is_outside_finished_folders(place: Path) -> None:
+    with pytest.raises(InputError, match=r"lies inside .*, a finished folder"):
+        open_pipeline("my.index", "minilm", model="absent", score_cache=place / "my.index" / "cache")
+
+
+def test_expansions_are_not_packed(place: Path) -> None:
+    with pytest.raises(InputError, match=r"the queries are not packed; leave \.gz out"):
+        expand("docs.jsonl", "t5", "new.jsonl.gz")
+    assert not (place / "new.jsonl.gz").exists()
 
 
 def test_expansions_in_python_take_the_place_of_no_input(place: Path, database: str) -> None:

@@ -49,6 +49,19 @@ def test_a_folder_created_for_nothing_is_removed_and_others_stay(tmp_path: Path)
     assert list((tmp_path / "mine").iterdir()) == []
 
 
+def test_a_file_is_locked_whichever_link_leads_to_it(tmp_path: Path) -> None:
+    (tmp_path / "real").touch()
+    (tmp_path / "link").symlink_to("real")
+    for one, other in (("real", "link"), ("link", "real")):
+        with (
+            working_on(tmp_path / one),
+            pytest.raises(InputError, match="another process"),
+            working_on(tmp_path / other),
+        ):
+            pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
 def test_an_emptied_lock_stays_with_the_file_that_asks_for_it(tmp_path: Path) -> None:
     with working_in(tmp_path / "w", keep_lock_with="manifest.json"):
         (tmp_path / "w" / "manifest.json").touch()

@@ -70,13 +70,15 @@ def rerank(
     from longrank.cli.inputs import model_to_read, output_file
     from longrank.collections import places, read_queries
     from longrank.formats.trec import write_run
+    from longrank.ranking.settings import load_pipeline
     from longrank.types import Notes
     from longrank.verbs.rerank import rerank as rerank_run
 
     notes = Notes()
     evidence = evidence or output.with_name(output.name + ".evidence")
     settings = pipeline if pipeline.endswith(".toml") else None
-    inputs = (*places(queries, "queries"), run, index, settings, model)
+    stop = load_pipeline(pipeline, assignments or (), model=model).stop
+    inputs = (*places(queries, "queries"), run, index, settings, model, stop.calibration if stop else None)
     output_file(output, *inputs, evidence, score_cache)
     if score_cache is not None:
         output_file(score_cache, *inputs, evidence)

@@ -35,6 +35,7 @@ from longrank.retrieval import first_stage, pipeline_retriever
 from longrank.retrieval.deferred import masked
 from longrank.scoring.lexical import reads_words
 from longrank.storage import digest_of
+from longrank.storage.workplace import check_outside
 from longrank.text.analysis import note_query
 from longrank.types import NONE_MISSING, Evidence, Missing, Notes, Query, Run, ScoredDoc
 
@@ -133,6 +134,8 @@ def open_pipeline(
     scorer = None
     if settings.scorer is not None:
         cache = None if score_cache is None else Path(score_cache)
+        if cache is not None:
+            check_outside(cache)
         scorer = open_document_scorer(index, settings, model, aggregator, notes, score_cache=cache)
     return Pipeline(settings, index, retriever, scorer, aggregator)
 

@@ -157,13 +157,14 @@ def _leave(folder: Path, created: bool, keep_lock_with: str, worthless: Collecti
 
 @contextmanager
 def working_on(path: Path) -> Iterator[None]:
-    """Lock a file that may not exist yet.
+    """Lock a file that may not exist yet, whichever links lead to it.
 
     Raises:
         InputError: another process writes the file, or it cannot be written.
     """
     check_writable(path)
-    beside = path.with_name(f".{path.name}.lock")
+    real = Path(os.path.realpath(path))
+    beside = real.with_name(f".{real.name}.lock")
     with lock(beside):
         try:
             yield

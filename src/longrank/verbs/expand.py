@@ -99,6 +99,8 @@ def expand(
         assignments = ["title=false", *listed(assignments)]
     given = documents if isinstance(documents, list | tuple) else [documents]
     check_apart(Path(output), model, *paths_of(place for place in given if isinstance(place, str | Path)))
+    if Path(output).name.lower().endswith(".gz"):
+        raise InputError("the queries are not packed", path=output, fix="leave .gz out")
     notes = Notes() if notes is None else notes
     decoding = Decoding(method, n, 10 if k is None else k, seed, max_query_tokens)
     options = {"max_tokens": max_tokens, "batch": batch, "device": device, "dtype": dtype}
