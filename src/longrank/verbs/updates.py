@@ -85,6 +85,7 @@ def update(
         LongRankError: writing failed.
     """
     notes, left = Notes() if notes is None else notes, dict[str, str]()
+    skipped = None if skipped is None else _once(skipped)
     with changing(index.location if isinstance(index, Index) else index, notes) as folder:
         options: dict[str, Any] = {"progress": progress, "workers": workers}
         changes = _updated(folder, left, dry_run=dry_run, merge=merge, notes=notes, skipped=skipped, **options)
@@ -137,6 +138,18 @@ def _recorded(folder: Path, skipped: Callable[[Path, str], object] | None) -> So
     sources = read_sources(folder)
     files = replace(sources.corpus.files, skipped=skipped)
     return sources._replace(corpus=replace(sources.corpus, files=files))
+
+
+def _once(skipped: Callable[[Path, str], object]) -> Callable[[Path, str], None]:
+    """Return a report of skipped files that names each once: files are listed, and then read."""
+    reported = set[Path]()
+
+    def report(path: Path, reason: str) -> None:
+        if path not in reported:
+            reported.add(path)
+            skipped(path, reason)
+
+    return report
 
 
 def _to_read(

@@ -86,6 +86,15 @@ def test_a_dry_run_says_that_another_command_has_changed_the_index(folder: Path,
     ]
 
 
+def test_a_skipped_file_is_reported_once(folder: Path, tmp_path: Path) -> None:
+    (folder / "x.xyz").write_text("x")
+    sync([folder], tmp_path / "index")
+    (folder / "b.txt").write_text("Cats hiss.")
+    rows: list[str] = []
+    update(tmp_path / "index", skipped=lambda path, reason: rows.append(path.name))
+    assert rows == ["x.xyz"]
+
+
 def test_documents_with_fields_that_are_not_stored_are_all_indexed_again(tmp_path: Path) -> None:
     index = tmp_path / "index"
     for name, doc_ids in {"one": "ab", "two": "cd"}.items():
