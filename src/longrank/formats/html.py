@@ -47,6 +47,7 @@ def _language(markup: str) -> dict[str, str]:
 
 # --- the encoding of a page -----------------------------------------------------------------------
 
+_ALSO = ("x-mac-cyrillic", "x-mac-ukrainian", "x-user-defined")  # charsets of the standard that resiliparse lacks
 _CONTRADICTED = "pages whose declared charset contradicts their bytes"
 
 
@@ -71,6 +72,7 @@ def _declared_encodings(raw: bytes) -> list[str]:
     """Return Python's names of the charsets that a page declares, by the rules of the HTML standard."""
     from resiliparse.parse.encoding import map_encoding_to_html5
 
-    names = [map_encoding_to_html5(label, fallback_utf8=False) for label in encodings.declared_labels(raw)]
+    labels = encodings.declared_labels(raw)
+    names = [label if label.lower() in _ALSO else map_encoding_to_html5(label, fallback_utf8=False) for label in labels]
     # A declaration that can be read as ASCII is not UTF-16; by the standard such a page is UTF-8.
     return ["utf-8" if name.startswith("utf-16") else encodings.codec_of(name) for name in names if name]

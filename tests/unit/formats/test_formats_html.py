@@ -14,6 +14,7 @@ from longrank.collections.documents import locate_documents
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.html_pages import Page, read_page
 from longrank.formats.lines import TextOptions
+from longrank.formats.parsed import encodings
 from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.records import CorpusOptions
@@ -367,6 +368,27 @@ def test_a_declared_encoding_is_used(tmp_path: Path) -> None:
     assert read(tmp_path, page.encode("shift_jis")).text == "日本語のテキスト"
 
 
+@pytest.mark.parametrize(
+    ("head", "declared"),
+    [
+        ('<!-- <meta charset="koi8-r"> --><meta charset="windows-1251">', True),
+        ('<!--[if IE]><meta charset="koi8-r"><![endif]--><meta charset="windows-1251">', True),
+        ('<meta name="description" content="of charset=koi8-r"><meta charset="windows-1251">', True),
+        (
+            '<meta name="x" content="charset=koi8-r"><meta http-equiv=Content-Type content="x; charset=cp1251">',
+            True,
+        ),
+        ("<META CONTENT='text/html; charset=windows-1251' HTTP-EQUIV='Content-Type'>", True),
+        ('<meta data-content="x" data-charset="koi8-r" charset = windows-1251 />', True),
+        ('<meta http-equiv="refresh" content="9;url=?charset=koi8-r"><meta charset=" windows-1251 ">', True),
+        ('<meta name="x" content="charset=windows-1251">', False),
+        ('<!-- <meta charset="windows-1251">', False),
+    ],
+)
+def test_a_charset_in_a_comment_or_a_description_is_no_declaration(head: str, declared: bool) -> None:
+    assert encodings.declared(head.encode() + b"<p>x") == (("cp1251",) if declared else ())
+
+
 @pytest.mark.parametrize("codec", ["hex", "unicode_escape", "utf-7", "idna", "rot13"])
 def test_codecs_that_are_no_charsets_of_pages_are_not_used(codec: str, tmp_path: Path) -> None:
     assert read(tmp_path, f'<meta charset="{codec}"><p>\\x41 +AEE- 41').text == "\\x41 +AEE- 41"
@@ -486,6 +508,9 @@ def test_thousands_of_headings_take_linear_time() -> None:
         ("utf-8", b"\x1b$BF|K\\8l\x1b(B", "日本語", True),
         ("euc-kr", "똠방각하".encode("cp949"), "똠방각하", False),
         ("shift_jis", "①".encode("cp932"), "①", False),
+        ("x-mac-cyrillic", "Привет мир".encode("mac_cyrillic"), "Привет мир", False),
+        ("X-Mac-Ukrainian", "Ґанок".encode("mac_cyrillic"), "Ґанок", False),
+        ("csiso88596e", "مرحبا".encode("iso8859-6"), "مرحبا", False),
     ],
 )
 def test_declared_charsets_are_read_as_browsers_read_them(

@@ -51,9 +51,11 @@ _QUOTES = {
     table: {code: text for code in range(0x80, 0xA0) if (text := bytes([code]).decode(table, "ignore"))}
     for table in ("cp1250", "cp1252")
 }
-_DECLARED = re.compile(
-    rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([\w.:-]+)|<meta\s[^<>]*?\bcharset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE
-)
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_DECLARATION = re.compile(rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([\w.:-]+)|<meta[\s/]([^<>]*)", re.IGNORECASE)
+_ATTRIBUTE = re.compile(rb"""([^\s"'/=]+)\s*=\s*(?:"([^"]*)|'([^']*)|([^\s"']+))["']?""")
+_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_LABEL = re.compile(rb"\s*([\w.:-]+)")
 _DECLARED_WITHIN = 4096  # bytes; the standard of HTML requires it within the first 1024
 _JAPANESE = re.compile(rb"\x1b\$(?:[@BA]|\([DOPQ])")
 _KOREAN = b"\x1b$)C"
@@ -92,8 +94,21 @@ def codec_of(label: str) -> str:
 
 def declared_labels(raw: bytes) -> list[str]:
     """Return the labels of encodings in the XML declaration and the ``<meta>`` elements of a page, without repeats."""
-    found = _DECLARED.finditer(raw[:_DECLARED_WITHIN])
-    return list(dict.fromkeys((match[1] or match[2]).decode("ascii") for match in found))
+    found = _DECLARATION.finditer(_COMMENT.sub(b"", raw[:_DECLARED_WITHIN]))
+    labels = (match[1] or _label(match[2]) for match in found)
+    return list(dict.fromkeys(label.decode("ascii") for label in labels if label))
+
+
+def _label(attributes: bytes) -> bytes:
+    """Return the charset of a ``<meta>`` element: its attribute, or that of the ``Content-Type`` it stands for."""
+    values: dict[bytes, bytes] = {}
+    for match in _ATTRIBUTE.finditer(attributes):
+        values.setdefault(match[1].lower(), match[2] or match[3] or match[4] or b"")
+    if label := _LABEL.match(values.get(b"charset", b"")):
+        return label[1]
+    is_type = values.get(b"http-equiv", b"").strip().lower() == b"content-type"
+    label = _CHARSET.search(values.get(b"content", b"")) if is_type else None
+    return label[1] if label else b""
 
 
 def declared(raw: bytes) -> tuple[str, ...]:
