@@ -86,12 +86,14 @@ def mapfuse(runs: Sequence[Run], *, tag: str, maps: Sequence[float]) -> Run:
         maps: mean average precision of each run's system on other queries, 0 to 1.
 
     Raises:
-        InputError: fewer than two runs, another number of MAPs, or a MAP outside [0, 1].
+        InputError: fewer than two runs, another number of MAPs, a MAP outside [0, 1], or MAPs that are all 0.
     """
     each = _for_each(runs, maps, "MAP")
     for value in each:
         if not 0 <= value <= 1:
             raise InputError("a MAP must be between 0 and 1", got=value)
+    if not any(each):
+        raise InputError("all MAPs are 0, so all documents would have equal scores")
     return _fused(runs, tag, lambda run, ranking: Part({d.doc_id: each[run] / r for r, d in enumerate(ranking, 1)}))
 
 

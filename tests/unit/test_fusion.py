@@ -34,6 +34,11 @@ def test_mapfuse_sums_map_over_rank() -> None:
     assert fused == approximately({"a": 0.3 + 0.5 / 3, "b": 0.3 / 2, "c": 0.3 / 3 + 0.5, "d": 0.5 / 2})
 
 
+def test_mapfuse_without_any_map_is_refused() -> None:
+    with pytest.raises(InputError, match="all MAPs are 0"):
+        mapfuse([BM25, NEURAL], tag="t", maps=[0.0, 0.0])
+
+
 def test_linear_adds_raw_scores() -> None:
     fused = scores(linear([BM25, NEURAL], tag="t", weights=[0.1, 2.0]))
     assert fused == approximately({"a": 1.2, "b": 0.8, "c": 2.0, "d": 1.0})

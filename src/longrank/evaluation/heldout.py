@@ -83,7 +83,7 @@ def mapfuse_folds(runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, 
     for query_id in queries:
         if query_id not in fold_of:
             notes.add("queries that no fold tests, left out", query_id)
-    fused = {name: _fuse_fold(runs, folds[name], qrels, tag) for name in dict.fromkeys(fold_of.values())}
+    fused = {name: _fuse_fold(runs, name, folds[name], qrels, tag=tag) for name in dict.fromkeys(fold_of.values())}
 
     def rows() -> Iterator[ScoredDoc]:
         for query_id in queries:
@@ -110,7 +110,10 @@ def check_folds(folds: Mapping[str, Fold]) -> None:
                 )
 
 
-def _fuse_fold(runs: Sequence[Run], fold: Fold, qrels: Qrels, tag: str) -> Run:
+def _fuse_fold(runs: Sequence[Run], name: str, fold: Fold, qrels: Qrels, *, tag: str) -> Run:
     maps = [mean_average_precision(run, qrels, (*fold.train, *fold.dev)) for run in runs]
+    if not any(maps):
+        what = f"no run has a relevant document for the training queries of fold '{name}', so all MAPs are 0"
+        raise InputError(what, about=("folds", "qrels"))
     tested = [Run(run.tag, (row for query_id in fold.test for row in run.get(query_id))) for run in runs]
     return mapfuse(tested, tag=tag, maps=maps)

@@ -35,6 +35,9 @@ class Prepared(NamedTuple):
     title_cut: Sequence[bool]
 
 
+UNREAD_TITLE = "candidates with a title and no text, scored as an empty text; the setting title=true reads titles"
+
+
 class PassageDocumentScorer:
     """Scores documents passage by passage: the DocumentScorer of MaxP, Birch, Santos and others.
 
@@ -103,6 +106,9 @@ class PassageDocumentScorer:
         for _, document, _ in block:
             if document.doc_id not in segmented:
                 segmented[document.doc_id] = self.segmenter.segment(document)
+        if not self.title:
+            blank = [document.doc_id for _, document, _ in block if document.title and not document.text.strip()]
+            self.notes.add(UNREAD_TITLE, next(iter(blank), ""), len(blank))
         tasks = [self._task(candidate, segmented[candidate.document.doc_id], statistics) for candidate in block]
         selected = self.selector.select(tasks, weights=weights)
         narrowed = [_narrowed(task, chosen.positions) for task, chosen in zip(tasks, selected, strict=True)]

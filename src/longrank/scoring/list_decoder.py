@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from longrank.errors import InputError
@@ -86,13 +87,24 @@ class ListDecoder:
         return text.strip()
 
     def _fitted(self, query: str, texts: Sequence[str], limit: int) -> list[int]:
-        """Return the tokens of a whole prompt: of what is free, the query has half at most, and the texts the rest."""
-        free = limit - self._n_tokens("", [""] * len(texts))
-        asked = self._cut(query, free // 4)  # it stands in the prompt twice
-        room = (limit - self._n_tokens(asked, [""] * len(texts))) // len(texts) - 1
-        for longest in range(min(self._longest, room), 0, -1):  # a cut text can have more tokens within the prompt
-            read = [self._cut(text, longest) for text in texts]
-            if self._n_tokens(asked, read) <= limit:
+        """Return the tokens of a whole prompt; if it is too long, the query has half of what is free at most.
+
+        Then the longest texts are cut, to the same number of tokens.
+        """
+
+        def cut(longest: int) -> list[str]:
+            return [self._cut(text, longest) for text in texts]
+
+        def is_too_long(longest: int) -> bool:
+            return self._n_tokens(asked, cut(longest)) > limit
+
+        asked, lengths = query, range(1, self._longest + 1)
+        if is_too_long(self._longest):
+            free = limit - self._n_tokens("", [""] * len(texts))
+            asked = self._cut(query, free // 4)  # it stands in the prompt twice
+        for longest in range(bisect_left(lengths, True, key=is_too_long), 0, -1):
+            read = cut(longest)
+            if self._n_tokens(asked, read) <= limit:  # a text with fewer tokens can have more within the prompt
                 self._notes.add("prompts of lists with a cut query", query[:40], asked != query)
                 for text, beginning in zip(texts, read, strict=True):
                     self._notes.add("passages cut, to list them in a prompt", text[:40], beginning != text)

@@ -64,6 +64,12 @@ def test_folds_fuse_their_test_queries_with_the_maps_of_their_other_queries() ->
     assert list(fused) == ["q1", "q2", "q3", "q4"]
 
 
+def test_a_fold_whose_training_queries_find_nothing_relevant_is_named() -> None:
+    nothing = {query_id: {"elsewhere": 1} for query_id in QRELS} | {"q1": QRELS["q1"]}
+    with pytest.raises(InputError, match="for the training queries of fold 's[12]', so all MAPs are 0"):
+        mapfuse_folds([A, B], FOLDS, nothing, tag="t", notes=Notes())
+
+
 def test_a_judgment_of_a_tested_query_changes_nothing_for_it() -> None:
     other = {**QRELS, "q3": {"y": 1}, "q4": {"x": 1}}
     one, two = (mapfuse_folds([A, B], FOLDS, q, tag="t", notes=Notes()) for q in (QRELS, other))

@@ -15,11 +15,11 @@ from longrank.errors import InputError, LongRankError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
 from longrank.protocols import Candidate, PassageScores
-from longrank.ranking.passages import PassageDocumentScorer
+from longrank.ranking.passages import UNREAD_TITLE, PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline, rerank
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
-from longrank.types import Document, Notes, Query, Run
+from longrank.types import Document, Notes, Query, Run, ScoredDoc
 from tiny_models import save_cross_encoder
 
 
@@ -382,3 +382,22 @@ def test_a_setting_that_a_pipeline_without_a_scorer_does_not_read_is_noted(index
     notes = Notes()
     open_pipeline(index, "bm25", assignments=["final.interpolate=0.3", "final.depth=5"], notes=notes)
     assert notes.lines() == ["final.interpolate has no effect: pipeline 'bm25' has no passage scorer"]
+
+
+@pytest.mark.parametrize("title", [False, True])
+def test_candidates_whose_title_is_not_read_and_that_have_no_other_text_are_counted(
+    title: bool, tmp_path: Path
+) -> None:
+    rows = [("t", "rivers", ""), ("a", "hills", "rivers flow"), ("b", "", "no rivers")]
+    index = index_of([Document(*row) for row in rows], tmp_path / "index")
+    pipeline, _ = counting(index, f"title={title}".lower())
+    found = rerank(
+        pipeline,
+        [Query("q", "rivers")],
+        Run("r", [ScoredDoc("q", doc_id, 1.0) for doc_id in "tab"]),
+        tmp_path / "e",
+        tag="t",
+        notes=Notes(),
+    )
+    assert len(found["q"]) == 3
+    assert pipeline.scorer.notes[UNREAD_TITLE] == int(not title)

@@ -123,6 +123,12 @@ def test_a_wrong_setting_is_named_and_the_nearest_is_suggested(assignment: str, 
         load_pipeline("minilm", [assignment])
 
 
+def test_normalisation_without_interpolation_is_refused() -> None:
+    with pytest.raises(InputError, match=r"final\.normalize has an effect on interpolation only"):
+        load_pipeline("maxp", ["final.normalize=minmax"])
+    assert load_pipeline("maxp", ["final.normalize=minmax", "final.interpolate=0.5"]).final.interpolate == 0.5
+
+
 def test_an_unknown_pipeline_gets_the_nearest_name() -> None:
     with pytest.raises(InputError, match="did you mean 'maxp'"):
         load_pipeline("maxpp")

@@ -189,6 +189,10 @@ def test_a_prompt_of_a_list_that_is_too_long_keeps_its_end(tmp_path: Path, monke
         assert prompt.rstrip().endswith("Write nothing else.")
         assert all(f"] {text}\n" in prompt for text in kept)
     assert notes["prompts of lists with a cut query"] == notes["passages cut, to list them in a prompt"] == 1
+    uneven = ["river water " * 100, *["stone house"] * 3]  # more than a quarter of the room, and it fits
+    decoder.arrange("where", uneven)
+    assert all(f"] {text.strip()}" in read[-1] for text in uneven)
+    assert notes["passages cut, to list them in a prompt"] == 1
     with pytest.raises(
         InputError, match="a prompt of 512 tokens has no room for 90 passages; choose a smaller --window"
     ):
