@@ -66,7 +66,7 @@ def test_folds_fuse_their_test_queries_with_the_maps_of_their_other_queries() ->
 
 def test_a_fold_whose_training_queries_find_nothing_relevant_is_named() -> None:
     nothing = {query_id: {"elsewhere": 1} for query_id in QRELS} | {"q1": QRELS["q1"]}
-    with pytest.raises(InputError, match="for the training queries of fold 's[12]', so all MAPs are 0"):
+    with pytest.raises(InputError, match=r"for the training queries of fold 's[12]', so all MAPs are 0"):
         mapfuse_folds([A, B], FOLDS, nothing, tag="t", notes=Notes())
 
 

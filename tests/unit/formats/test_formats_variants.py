@@ -111,6 +111,30 @@ def test_chapters_that_the_list_of_files_does_not_name_are_counted(tmp_path: Pat
     assert document.notes == {"e-book chapters that the list of files does not name, left out": 1}
 
 
+def test_pages_of_an_e_book_outside_its_order_are_counted_but_for_the_contents(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    path = epub(tmp_path / "a.epub", ["<p>Bees.</p>"])
+    more = "".join(
+        f'<item id="{name}" href="{name}.xhtml" media-type="application/xhtml+xml" properties="{properties}"/>'
+        for name, properties in (("notes", ""), ("nav", "nav scripted"))
+    )
+    with zipfile.ZipFile(path) as archive:
+        package = archive.read("OEBPS/book.opf").replace(b"</manifest>", f"{more}</manifest>".encode())
+    document = parsed(with_part(path, "OEBPS/book.opf", package), "epub")
+    assert document.text == "Bees."
+    assert document.notes == {"e-book pages outside the order of reading, left out": 1}
+
+
+def test_values_of_form_fields_of_opendocument_texts_are_read(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    form = 'xmlns:form="urn:oasis:names:tc:opendocument:xmlns:form:1.0"'
+    fields = (
+        '<form:text form:current-value="Ada"/><form:password form:current-value="secret"/><form:text form:value="x"/>'
+    )
+    body = f"<office:forms {form}><form:form>{fields}</form:form></office:forms><text:p>Cats purr.</text:p>"
+    assert parsed(odt(tmp_path / "a.odt", body), "odt").text == "Cats purr.\n\nAda"
+
+
 def test_an_encrypted_chapter_is_found_by_its_escaped_name(tmp_path: Path) -> None:
     pytest.importorskip("defusedxml", reason="needs the extra files")
     path = epub(tmp_path / "a.epub", ["<p>x</p>"])

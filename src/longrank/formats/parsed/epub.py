@@ -38,8 +38,9 @@ def read_epub(path: str) -> Iterator[Parsed]:
             (attribute(e, "full-path") for e in container.xml(_CONTAINER).iter() if local(e) == "rootfile"), ""
         )
         writer, encrypted, notes = TextWriter(), _encrypted(container), Counter[str]()
-        chapters, nameless = _spine(container, package)
+        chapters, nameless, others = _spine(container, package)
         notes["e-book chapters that the list of files does not name, left out"] = nameless
+        notes["e-book pages outside the order of reading, left out"] = others
         for name, kind in chapters.items():
             if kind not in _PAGES:
                 notes["e-book chapters of other formats than HTML, left out"] += 1
@@ -71,8 +72,11 @@ def _decoded(raw: bytes) -> Decoded:
     return decoded(raw, (first,), first) if first else decoded(raw, ("utf-8", *declared(raw)))
 
 
-def _spine(container: Container, package: str) -> tuple[dict[str, str], int]:
-    """Return the parts of the chapters in reading order with their media types, and the number of unknown chapters."""
+def _spine(container: Container, package: str) -> tuple[dict[str, str], int, int]:
+    """Return the parts of the chapters in reading order with their media types.
+
+    Also the number of unknown chapters, and that of other pages; the page of contents (``nav``) counts as neither.
+    """
     root, folder = container.xml(package), posixpath.dirname(package)
     items = {attribute(e, "id"): e for e in root.iter() if local(e) == "item"}
     chapters = [items.get(attribute(e, "idref")) for e in root.iter() if local(e) == "itemref"]
@@ -80,4 +84,6 @@ def _spine(container: Container, package: str) -> tuple[dict[str, str], int]:
     for item in (item for item in chapters if item is not None):
         name = posixpath.normpath(posixpath.join(folder, unquote(attribute(item, "href"))))
         kinds.setdefault(name, attribute(item, "media-type"))
-    return kinds, chapters.count(None)
+    pages = [item for item in {*items.values()}.difference(chapters) if attribute(item, "media-type") in _PAGES]
+    others = [page for page in pages if "nav" not in attribute(page, "properties").split()]
+    return kinds, chapters.count(None), len(others)

@@ -46,6 +46,8 @@ def read_odt(path: str) -> Iterator[Parsed]:
             writer.add(_text(paragraph, raised, aside if level else None), level)
             for block in aside:
                 writer.add(_text(block, raised))
+        for text in _filled_in(body):
+            writer.add(text)
         for text in dict.fromkeys(_headers(styles, raised)):  # those of first, left and right pages are often the same
             writer.add(text)
         names = [] if body is None else [local(element) for element in body.iter()]
@@ -70,6 +72,12 @@ def _paragraphs(body: Element | None) -> Iterator[tuple[int, Element]]:
             yield (min(int(level), 10) if level.isdigit() else 1) if name == "h" else 0, element
         else:
             stack.extend(reversed(element))
+
+
+def _filled_in(body: Element | None) -> list[str]:
+    """Return the values of form fields, but for passwords."""
+    fields = [] if body is None else [element for element in body.iter() if local(element) != "password"]
+    return [value for field in fields if (value := attribute(field, "current-value"))]
 
 
 def _derived(styles: Mapping[str, Element], names: Iterable[str]) -> set[str]:
