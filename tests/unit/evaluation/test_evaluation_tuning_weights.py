@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import longrank
 from evidences import evidence
 from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
@@ -252,3 +253,12 @@ def test_a_depth_is_for_runs_and_at_least_one(tmp_path: Path) -> None:
         open_reranked(tmp_path / "first.run", [tmp_path / "first.run"], depth=0, notes=Notes())
     with pytest.raises(InputError, match="nowhere: no such file"):
         open_reranked(tmp_path / "first.run", [tmp_path / "nowhere"], depth=None, notes=Notes())
+
+
+@pytest.mark.parametrize(("n", "said"), [(1, ["w2"]), (2, []), (3, [])])
+def test_weights_of_passages_that_no_document_has_are_said(n: int, said: list[str]) -> None:
+    first = Run("first", [ScoredDoc("q", doc_id, 1.0) for doc_id in "ab"])
+    some = [evidence(doc_id, [1.0, 2.0, 3.0][:n], query_id="q") for doc_id in "ab"]
+    weighed = longrank.weigh({"q": {"a": 1}}, first, some, {"alpha": [0.0, 0.5], "w2": [0.0, 0.5]})
+    lines = [line for line in weighed.notes.lines() if "has no effect" in line]
+    assert [line.split()[0] for line in lines] == said

@@ -66,6 +66,7 @@ def collect(
         IntegrityError: an evidence file is damaged or unfinished.
     """
     parts_of: dict[str, dict[str, Floats]] = {}
+    most = 1
     aggregate = formula.aggregate(dict.fromkeys(PASSAGES, 0.0))
     reads_document_score = find_aggregation(formula.aggregator).needs_document_score
     records = comparing_first_stage(reranked.evidence(), reranked.first_stage, notes)
@@ -82,9 +83,11 @@ def collect(
             if doc_id in parts:
                 fault = f"document {doc_id!r} of query {query_id!r} is reranked twice"
                 raise InputError(fault, fix="give the evidence of each query once")
-            parts[doc_id] = row
+            parts[doc_id], most = row, max(most, len(evidence.passage_score))
             unused = evidence.document_score is not None and not reads_document_score
             notes.add("documents with an own score that only the aggregator 'document' uses", doc_id, int(unused))
+    if parts_of and most < formula.n_passages:
+        notes.say(f"{PASSAGES[most - 1]} has no effect: no document has more than {most} scored passages")
     for query_id, parts in parts_of.items():
         first_scores(query_id, parts, reranked.first_stage.get(query_id))
     for query_id in reranked.first_stage:
