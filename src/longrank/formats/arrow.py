@@ -45,19 +45,29 @@ def dataset_files(folder: Path) -> list[Path]:
     """Return the Arrow files of a dataset, or of all splits of a dataset, that ``save_to_disk`` wrote; else none.
 
     Raises:
-        InputError: its list of files cannot be read.
+        InputError: its list of files cannot be read, or a split or a file of the list is missing.
     """
     splits, state = folder / "dataset_dict.json", folder / "state.json"
     try:
         if splits.is_file():
             names = json.loads(splits.read_text("utf-8"))["splits"]
-            return [path for name in names for path in dataset_files(folder / Path(name).name)]
+            parts = {folder / Path(name).name: dataset_files(folder / Path(name).name) for name in names}
+            _refuse_missing(folder, (part for part, files in parts.items() if not files))
+            return [path for files in parts.values() for path in files]
         if state.is_file() and (folder / "dataset_info.json").is_file():
-            files = json.loads(state.read_text("utf-8"))["_data_files"]
-            return [folder / Path(file["filename"]).name for file in files]
+            names = json.loads(state.read_text("utf-8"))["_data_files"]
+            files = [folder / Path(file["filename"]).name for file in names]
+            _refuse_missing(folder, (file for file in files if not file.exists()))
+            return files
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"its list of files cannot be read ({error})", path=folder, fix="save it again") from None
     return []
+
+
+def _refuse_missing(folder: Path, missing: Iterator[Path]) -> None:
+    if (first := next(missing, None)) is not None:
+        what = "a part of this dataset is missing"
+        raise InputError(what, path=folder, got=str(first.relative_to(folder)), fix="save it again")
 
 
 def _records(path: Path, read: Callable[[Path], Iterator[Any]]) -> Iterator[Record]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import shutil
 import struct
 from decimal import Decimal
@@ -17,6 +18,7 @@ from longrank.errors import InputError, MissingExtra
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.types import Document
+from longrank.verbs.sync import sync
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra arrow")
 
@@ -135,13 +137,39 @@ def test_a_dataset_with_a_damaged_list_of_files_is_refused(tmp_path: Path, state
         list(read_documents(tmp_path))
 
 
+def saved(folder: Path, *names: str) -> None:
+    """Write a dataset on disk as ``save_to_disk`` does, a file of one row each."""
+    folder.mkdir(parents=True)
+    (folder / "dataset_info.json").write_text("{}")
+    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": f"{name}.arrow"} for name in names]}))
+    for name in names:
+        write(folder / f"{name}.arrow", {"id": [name], "text": ["Dogs bark."]})
+
+
+@pytest.mark.parametrize(("name", "gone"), [("one", "b.arrow"), ("two", "test")])
+def test_a_part_of_a_dataset_that_is_missing_is_refused_by_a_build_and_by_an_update(
+    name: str, gone: str, tmp_path: Path
+) -> None:
+    saved(tmp_path / "one", "a", "b")
+    saved(tmp_path / "two" / "train", "c")
+    saved(tmp_path / "two" / "test", "d")
+    (tmp_path / "two" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    sync([tmp_path / name], tmp_path / "index")
+    assert len(Index(tmp_path / "index")) == 2
+    (tmp_path / name / gone).rename(tmp_path / gone)
+    for output in ("index", "new"):
+        with pytest.raises(InputError, match=rf"a part of this dataset is missing \(got '{gone}'\); save it again"):
+            sync([tmp_path / name], tmp_path / output)
+    assert len(Index(tmp_path / "index")) == 2
+
+
 def test_a_dataset_cannot_name_files_outside_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     write(tmp_path / "secret.arrow", COLUMNS)
     (folder / "state.json").write_text('{"_data_files": [{"filename": "../secret.arrow"}]}')
     (folder / "dataset_info.json").write_text("{}")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="a part of this dataset is missing"):
         list(read_documents(folder))
     shutil.move(tmp_path / "secret.arrow", folder)
     assert list(read_documents(folder)) == DOCUMENTS
