@@ -11,7 +11,7 @@ from longrank.cli import console
 from longrank.errors import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from longrank.formats.records import CorpusOptions
     from longrank.index import Index
@@ -37,15 +37,20 @@ class Actions(NamedTuple):
         """Return the files and folders that a command reads: those of its sources, and the index that it changes.
 
         Raises:
-            InputError: as `paths_of` and `read_sources`.
+            InputError, IntegrityError: as `paths_of`, `read_manifest` and `read_sources`.
         """
         from longrank.collections.documents import paths_of
+        from longrank.index.folder import read_manifest
         from longrank.index.sources import read_sources
         from longrank.storage.remote import local
 
         if not self.any:
             return paths_of(sources)
-        of_documents = read_sources(local(sources[-1])).places if self.update else sources[:-1]
+        of_documents: Iterable[str] = sources[:-1]
+        if self.update:
+            folder = local(sources[-1])
+            read_manifest(folder)
+            of_documents = read_sources(folder).places
         return [*paths_of(of_documents), sources[-1]]
 
     def check(self, sources: list[str], output: Path | None, n_shards: int) -> None:

@@ -234,7 +234,8 @@ def _score(logits: torch.Tensor) -> torch.Tensor:
     """Return the score of each document, [B]; of two outputs the log probability, below 0 however large it is."""
     if logits.shape[1] == 1:
         return logits[:, 0]
-    return functional.logsigmoid(logits[:, 1] - logits[:, 0])  # log_softmax is 0 from a difference of 17 on
+    against, towards = logits.float().unbind(1)
+    return functional.logsigmoid(towards - against)  # log_softmax is 0 from a difference of 17 on
 
 
 def _prefixes(sizes: torch.Tensor, width: int) -> torch.Tensor:

@@ -201,13 +201,6 @@ class Final(_Section):
     tail: Literal["keep", "drop"] = "keep"
     block_queries: int = Field(default=8, ge=1)
 
-    @model_validator(mode="after")
-    def _check_normalize(self) -> Self:
-        if self.normalize != "none" and self.interpolate is None:
-            what = "final.normalize has an effect on interpolation only"
-            raise InputError(what, got=self.normalize, fix="set final.interpolate, or leave it out")
-        return self
-
 
 class PipelineSettings(_Section):
     """A pipeline; without a scorer, the first stage alone."""

@@ -196,24 +196,25 @@ def _place(command: Sequence[str], output: Path) -> str:
 
 def _state(output: Path, phase: Mapping[str, Any]) -> str:
     """Return the checksums of a file and its evidence, or the checksum of a folder's manifest; empty: neither."""
-    return " ".join([phase[key] for key in _files(output) if key in phase] or _checksums(output).values())
+    checksums = [phase[key] for key in _files(output, "manifest" in phase) if key in phase]
+    return " ".join(checksums or _checksums(output).values())
 
 
 def _checksums(output: Path) -> dict[str, str]:
     """Return the checksums of a file and its evidence, or of a folder's manifest, which has those of all its files."""
-    return {key: sha256_of(path) for key, path in _files(output).items() if path.is_file()}
+    return {key: sha256_of(path) for key, path in _files(output, output.is_dir()).items() if path.is_file()}
 
 
-def _files(output: Path) -> dict[str, Path]:
+def _files(output: Path, is_folder: bool) -> dict[str, Path]:
     """Return the keys of an entry of the list, and the files whose checksums they are."""
-    if output.is_dir():
+    if is_folder:
         return {"manifest": output / MANIFEST}
     return {"sha256": output, "evidence": output.with_name(f"{output.name}.evidence")}
 
 
 def _checked(output: Path, phase: Mapping[str, Any]) -> list[tuple[Path, str]]:
     """Return the files of an output, and their checksums when the command had run."""
-    return [(path, phase[key]) for key, path in _files(output).items() if key in phase]
+    return [(path, phase[key]) for key, path in _files(output, "manifest" in phase).items() if key in phase]
 
 
 def _check(output: Path, phase: Mapping[str, Any]) -> None:

@@ -65,7 +65,7 @@ def grouped(matrix: NDArray[np.float32]) -> VectorGroups:
     """Return the groups of almost equal rows of a matrix, float32[n, H]."""
     hashes = np.empty(len(matrix), f"S{_HASH}")
     for start in range(0, len(matrix), _AT_ONCE):
-        rounded = np.rint(matrix[start : start + _AT_ONCE] * _STEPS).astype("<i2")
+        rounded = np.rint(matrix[start : start + _AT_ONCE] * _STEPS).astype("<i4")
         for n, row in enumerate(rounded, start):
             hashes[n] = hashlib.blake2b(row.tobytes(), digest_size=_HASH).digest()
     _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)

@@ -98,11 +98,12 @@ class ListDecoder:
         def is_too_long(longest: int) -> bool:
             return self._n_tokens(asked, cut(longest)) > limit
 
-        asked, lengths = query, range(1, self._longest + 1)
-        if is_too_long(self._longest):
+        asked, most = query, self._longest
+        if is_too_long(most):
             free = limit - self._n_tokens("", [""] * len(texts))
             asked = self._cut(query, free // 4)  # it stands in the prompt twice
-        for longest in range(bisect_left(lengths, True, key=is_too_long), 0, -1):
+            most = bisect_left(range(1, most + 1), True, key=is_too_long)
+        for longest in range(most, 0, -1):
             read = cut(longest)
             if self._n_tokens(asked, read) <= limit:  # a text with fewer tokens can have more within the prompt
                 self._notes.add("prompts of lists with a cut query", query[:40], asked != query)

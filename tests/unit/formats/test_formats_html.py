@@ -381,8 +381,12 @@ def test_a_declared_encoding_is_used(tmp_path: Path) -> None:
         ("<META CONTENT='text/html; charset=windows-1251' HTTP-EQUIV='Content-Type'>", True),
         ('<meta data-content="x" data-charset="koi8-r" charset = windows-1251 />', True),
         ('<meta http-equiv="refresh" content="9;url=?charset=koi8-r"><meta charset=" windows-1251 ">', True),
-        ('<meta name="x" content="charset=windows-1251">', False),
-        ('<!-- <meta charset="windows-1251">', False),
+        ('<script>var s = "<!--";</script><meta charset="windows-1251">', True),
+        ('<!--><meta charset="windows-1251">', True),
+        ('<meta content="text/html; charset=windows-1251"><!-- <meta charset="koi8-r"> -->', True),
+        ('<meta http-equiv=""Content-Type"" content="text/html; charset=windows-1251">', True),
+        ('<!-- <meta charset="windows-1251"> -->', False),
+        ('<meta name="x" content="of charsets">', False),
     ],
 )
 def test_a_charset_in_a_comment_or_a_description_is_no_declaration(head: str, declared: bool) -> None:

@@ -322,6 +322,16 @@ def test_a_folder_that_is_named_like_a_part_of_an_index_stays(name: str, tmp_pat
     assert contents(tmp_path) == {f"{name}/notes.txt": b"years of work"}
 
 
+def test_an_index_without_its_manifest_is_built_again_beside_its_vectors(tmp_path: Path) -> None:
+    index = build_index(located(OLD), tmp_path / "index")
+    (index.path / "vectors" / "m").mkdir(parents=True)
+    write_manifest(index.path / "vectors" / "m", {})
+    (index.path / "vectors" / ".DS_Store").touch()
+    (index.path / MANIFEST).unlink()
+    build_index(located(OLD), index.path)
+    assert (index.path / "vectors" / "m" / MANIFEST).is_file()
+
+
 def test_hidden_files_of_a_user_stay(tmp_path: Path) -> None:
     for name in (".building-plans/a", ".manifest.json.old", ".sources.jsonl.mine", ".deleted-scenes/b", ".git/config"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -127,6 +127,20 @@ def test_an_update_that_is_killed_beside_its_manifest_leaves_no_document_of_file
     assert not any(sync([tmp_path / "docs"], ADDRESS))
 
 
+def test_a_change_that_fails_takes_no_copy_from_an_open_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> None:
+        raise Killed
+
+    opened = Index.build(documents(7), ADDRESS)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Store, "replace", refused)
+        opened.delete(["d1"])
+    Index.open(ADDRESS).delete(["d2"])
+    assert len(Index.open(ADDRESS)) == 59
+    assert opened.path.is_dir()
+    assert opened.document("d1").text
+
+
 def test_vectors_go_with_the_index(tmp_path: Path) -> None:
     vectors = stored.random_vectors(Index.build(documents(5), tmp_path / "local"))
     local = Index(tmp_path / "local")

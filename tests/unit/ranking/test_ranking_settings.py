@@ -123,10 +123,8 @@ def test_a_wrong_setting_is_named_and_the_nearest_is_suggested(assignment: str, 
         load_pipeline("minilm", [assignment])
 
 
-def test_normalisation_without_interpolation_is_refused() -> None:
-    with pytest.raises(InputError, match=r"final\.normalize has an effect on interpolation only"):
-        load_pipeline("maxp", ["final.normalize=minmax"])
-    assert load_pipeline("maxp", ["final.normalize=minmax", "final.interpolate=0.5"]).final.interpolate == 0.5
+def test_interpolation_can_be_removed_from_a_pipeline_that_normalizes() -> None:
+    assert load_pipeline("mixed", ["final.interpolate="]).final.interpolate is None
 
 
 def test_an_unknown_pipeline_gets_the_nearest_name() -> None:

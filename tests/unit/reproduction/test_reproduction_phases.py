@@ -103,6 +103,8 @@ def test_a_folder_that_another_command_has_changed_is_refused(tmp_path: Path) ->
         with pytest.raises(IntegrityError, match=r"manifest\.json: checksum differs; delete the folder to run"):
             read()
     shutil.rmtree(folder)
+    with pytest.raises(IntegrityError, match=r"index/manifest\.json: missing"):
+        check_outputs(tmp_path)
     do_it()
     assert len(Index(folder)) == 2
 

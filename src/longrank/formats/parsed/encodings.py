@@ -51,7 +51,7 @@ _QUOTES = {
     table: {code: text for code in range(0x80, 0xA0) if (text := bytes([code]).decode(table, "ignore"))}
     for table in ("cp1250", "cp1252")
 }
-_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_COMMENT = re.compile(rb"<!--(?:-?>|.*?-->)", re.DOTALL)
 _DECLARATION = re.compile(rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([\w.:-]+)|<meta[\s/]([^<>]*)", re.IGNORECASE)
 _ATTRIBUTE = re.compile(rb"""([^\s"'/=]+)\s*=\s*(?:"([^"]*)|'([^']*)|([^\s"']+))["']?""")
 _CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
@@ -93,10 +93,15 @@ def codec_of(label: str) -> str:
 
 
 def declared_labels(raw: bytes) -> list[str]:
-    """Return the labels of encodings in the XML declaration and the ``<meta>`` elements of a page, without repeats."""
-    found = _DECLARATION.finditer(_COMMENT.sub(b"", raw[:_DECLARED_WITHIN]))
-    labels = (match[1] or _label(match[2]) for match in found)
-    return list(dict.fromkeys(label.decode("ascii") for label in labels if label))
+    """Return the labels of encodings in the XML declaration and the ``<meta>`` elements of a page, without repeats.
+
+    Where no element declares a charset by the rules, a charset in any ``<meta>`` element counts.
+    """
+    found = [*_DECLARATION.finditer(_COMMENT.sub(b"", raw[:_DECLARED_WITHIN]))]
+    labels = [label for match in found if (label := match[1] or _label(match[2]))]
+    anywhere = (_CHARSET.search(match[2] or b"") for match in found)
+    labels = labels or [match[1] for match in anywhere if match]
+    return list(dict.fromkeys(label.decode("ascii") for label in labels))
 
 
 def _label(attributes: bytes) -> bytes:

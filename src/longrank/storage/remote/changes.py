@@ -21,7 +21,7 @@ from longrank.storage.remote.contents import (
     new_key,
     seen_contents,
 )
-from longrank.storage.remote.copies import fetched, hold, keep, locked, record, shelf_of, writing_to
+from longrank.storage.remote.copies import fetched, hold, keep, locked, record, release, shelf_of, writing_to
 from longrank.storage.remote.downloads import link_or_copy
 from longrank.storage.remote.store import Seen, Store, Stored, written
 from longrank.storage.temporaries import temporary_folder
@@ -137,8 +137,8 @@ def _sent(
         contents: its files.
         found: what `seen_contents` has found before the change.
         notes: counts files that need not be sent.
-        shelf: gets the folder as the copy of its version, before the store has the version: a kill in between leaves
-            no version whose hidden files are lost.
+        shelf: gets the folder as the copy of its version, before the store has the version: after a kill in between,
+            the next command finds the hidden files, unless another machine has changed the folder before that.
     """
     there, (seen, before) = files_of(store), found
     contents = _placed(contents, there, _kept(there, seen, before), first=before is None)
@@ -153,7 +153,12 @@ def _sent(
                 folder.rename(shelf / contents.name)
             hold(shelf / contents.name)
     if seen.content != contents.written:
-        store.replace(MANIFEST, contents.written, seen)
+        try:
+            store.replace(MANIFEST, contents.written, seen)
+        except BaseException:
+            if shelf is not None:
+                release(shelf / contents.name)
+            raise
         store.remove([f"{FILES}/{name}" for name in there if name not in wanted])
     if shelf is not None:
         _adopt(folder, contents, shelf)

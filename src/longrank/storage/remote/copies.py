@@ -144,6 +144,14 @@ def hold(folder: Path) -> None:
         held.append((folder.name, descriptor))
 
 
+def release(folder: Path) -> None:
+    """Give up a copy that this process holds."""
+    held = _HELD.get(folder.parent, [])
+    for name, descriptor in [one for one in held if one[0] == folder.name]:
+        held.remove((name, descriptor))
+        os.close(descriptor)
+
+
 def keep(folder: Path) -> None:
     """Hold a copy for this process, and remove copies that no process holds; inside `locked`."""
     hold(folder)
