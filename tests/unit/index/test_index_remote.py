@@ -112,12 +112,12 @@ def test_an_update_that_is_killed_beside_its_manifest_leaves_no_document_of_file
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(Store, "replace", killed)
         sync([tmp_path / "docs"], ADDRESS)
+    here = cache_folder()
+    use_cache_folder(tmp_path / "cache of another machine")
     assert ("n1" in Index(ADDRESS)) == (when == "after the manifest")
-    if other:  # a command of another machine
-        here = cache_folder()
-        use_cache_folder(tmp_path / "cache of another machine")
+    if other:  # a command of that machine
         Index.open(ADDRESS).add([("mine", "added by hand")])
-        use_cache_folder(here)
+    use_cache_folder(here)
     write("a.jsonl", "a1")
     (tmp_path / "docs" / "new.jsonl").unlink()
     notes = Notes()

@@ -138,7 +138,7 @@ def _sent(
         found: what `seen_contents` has found before the change.
         notes: counts files that need not be sent.
         shelf: gets the folder as the copy of its version, before the store has the version: after a kill in between,
-            the next command finds the hidden files, unless another machine has changed the folder before that.
+            the next command finds the hidden files.
     """
     there, (seen, before) = files_of(store), found
     contents = _placed(contents, there, _kept(there, seen, before), first=before is None)

@@ -202,8 +202,7 @@ def _fetch(store: Store, contents: Contents, shelf: Path) -> None:
     with writing_to(shelf):
         part.mkdir(exist_ok=True)
         record(contents, shelf)
-        earlier = _manifests(shelf)
-        known = _by_checksum(earlier)
+        known = _by_checksum(_manifests(shelf))
         wanted: dict[str, Download] = {}
         for name, file in contents.files.items():
             target = part / name
@@ -213,7 +212,7 @@ def _fetch(store: Store, contents: Contents, shelf: Path) -> None:
             if not (target.is_file() or _taken(known.get(file.sha256, []), file, target)):
                 wanted.setdefault(file.sha256, Download(file, [])).targets.append(target)
         download(store, list(wanted.values()), part)
-        _carry_hidden(contents, earlier, part)
+        _carry_hidden(contents, shelf, part)
         sync_tree(part)
         part.rename(shelf / contents.name)
 
@@ -227,24 +226,24 @@ def _manifests(shelf: Path) -> dict[Path, Mapping[str, File]]:
     return found
 
 
-def _carry_hidden(contents: Contents, earlier: Mapping[Path, Mapping[str, File]], part: Path) -> None:
+def _carry_hidden(contents: Contents, shelf: Path, part: Path) -> None:
     """Take hidden files, which stay on this machine, from copies of which this version is a change.
 
     A change keeps a part of the folder: the manifest of a folder inside, which has the checksums of all files there.
-    Other files are no sign of it: unrelated indexes may have equal counts. Of several copies, the newest gives them.
+    Other files are no sign of it: unrelated indexes may have equal counts. Of several copies, the copy with most of the
+    parts gives them; then the newest, but a copy that may never have reached the store comes last.
     """
-    own = _parts(contents.files)
-    for path in sorted(earlier, key=lambda path: path.stat().st_mtime, reverse=True):
-        if own.isdisjoint(_parts(earlier[path])):
-            continue
-        for hidden in sorted(path.with_suffix("").glob(".*")):
+    own = {(name, file.sha256) for name, file in contents.files.items() if name.endswith(f"/{MANIFEST}")}
+    found = []
+    for copy in [copy for copy in shelf.iterdir() if _VERSION.fullmatch(copy.name) and copy.is_dir()]:
+        inside = [path for path in copy.rglob(MANIFEST) if path.parent != copy]
+        shared = own.intersection((path.relative_to(copy).as_posix(), sha256_of(path)) for path in inside)
+        manifest = shelf / f"{copy.name}.json"
+        found.append((len(shared), manifest.stat().st_mtime if manifest.is_file() else 0.0, copy))
+    for shared_parts, _, copy in sorted(found, reverse=True):
+        for hidden in sorted(copy.glob(".*")) if shared_parts else ():
             if hidden.is_file() and not hidden.name.endswith((LOCK, ".tmp")) and not (part / hidden.name).exists():
                 link_or_copy(hidden, part / hidden.name)
-
-
-def _parts(files: Mapping[str, File]) -> set[tuple[str, str]]:
-    """Return the names and checksums of the manifests of folders inside a folder."""
-    return {(name, file.sha256) for name, file in files.items() if name.endswith(f"/{MANIFEST}")}
 
 
 def _by_checksum(earlier: Mapping[Path, Mapping[str, File]]) -> dict[str, list[Path]]:
