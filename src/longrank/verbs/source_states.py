@@ -17,7 +17,7 @@ from longrank.collections.documents import places_of
 from longrank.collections.files import files_of, named_files
 from longrank.collections.patterns import absolute_pattern, is_pattern, matching
 from longrank.errors import InputError
-from longrank.formats.cord19 import is_cord19
+from longrank.formats.cord19 import METADATA, is_cord19
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.index.sources import Sources, SourceState
 from longrank.types import Notes
@@ -29,6 +29,7 @@ SizeAndTime: TypeAlias = tuple[int, int, str] | None
 None: the file is away. Inodes are left out, since some network disks change them.
 """
 
+_OF_COLLECTIONS = ("docs.jsonl", "corpus.jsonl", METADATA)  # files of documents, beside which others are not read
 _UNREAD = "unread "
 _GONE = (FileNotFoundError, NotADirectoryError)
 
@@ -129,13 +130,19 @@ def states_now(
 
 
 def _check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, SourceState]) -> None:
-    """Refuse a folder of files that has become a collection, of which other files are not read.
+    """Refuse a folder of files that has become a collection, of which other files are not read, and the reverse.
 
     Raises:
-        InputError: such a folder; a file of queries beside ``corpus.jsonl`` makes one.
+        InputError: a folder that is a collection now (a file of queries beside ``corpus.jsonl`` makes one), or a
+            collection whose documents are gone: its queries and judgments would be read as documents.
     """
     for place in (place for place in folders if is_folder(Path(place))):
         now = named_files(Path(place), sources.corpus)
+        before = [name for name in sources.files if Path(name).is_relative_to(place)]
+        of_collection = [name for name in before if Path(name).name.removesuffix(".gz") in _OF_COLLECTIONS]
+        if before and before == of_collection and not now and states.keys().isdisjoint(before):
+            fix = "put the file back, or build the index again"
+            raise InputError("the documents of this collection are gone", path=before[0], fix=fix)
         if now and absolute(str(now[0][0].path)) in sources.files:  # it was one at the last update, too
             continue
         others = (name for name in sources.files.keys() - states.keys() if Path(name).is_relative_to(place))

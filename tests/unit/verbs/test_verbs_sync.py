@@ -174,6 +174,24 @@ def test_a_folder_of_files_that_becomes_a_collection_is_refused(
     assert {"a.txt", "b.txt"} <= {document.doc_id for document in Index(index)}
 
 
+@pytest.mark.parametrize("name", ["corpus.jsonl", "docs.jsonl", "metadata.csv"])
+def test_a_collection_whose_documents_are_gone_is_refused(name: str, tmp_path: Path) -> None:
+    place = tmp_path / "collection"
+    place.mkdir()
+    (place / "queries.jsonl").write_text('{"_id": "q", "text": "dogs"}\n')
+    (place / "qrels.txt").write_text("q 0 d 1\n")
+    head = "cord_uid,title,abstract,pdf_json_files,pmc_json_files\n"
+    (place / name).write_text(head + "d,Dogs,bark,,\n" if name == "metadata.csv" else '{"_id": "d", "text": "Dogs."}\n')
+    sync([place], tmp_path / "index")
+    (place / name).rename(tmp_path / name)
+    for call in (lambda: sync([place], tmp_path / "index"), lambda: update(tmp_path / "index")):
+        with pytest.raises(InputError, match=rf"{name}: the documents of this collection are gone; put the file back"):
+            call()
+    (tmp_path / name).rename(place / name)
+    assert not any(sync([place], tmp_path / "index"))
+    assert [document.doc_id for document in Index(tmp_path / "index")] == ["d"]
+
+
 def test_other_sources_are_refused(folder: Path, tmp_path: Path) -> None:
     sync([folder], tmp_path / "index")
     other = tmp_path / "other"
