@@ -115,12 +115,17 @@ def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[So
             skip(path, kind, "", options.files, notes)
             continue
         n_read += 1
-        if path.name.startswith(_NO_DOCUMENTS):
+        if holds_no_documents(path):
             notes.add("files read as documents that have the names of queries, topics or judgments", str(path))
         yield SourceFile(path, _as_id(path.relative_to(folder).as_posix(), notes, path)), format
     if not n_read:
         expected = f"{options.format} files" if options.format else f"files ending in {', '.join(EXTENSIONS)}"
         raise InputError("folder holds no document file", path=folder, fix=f"it should hold {expected}; see --format")
+
+
+def holds_no_documents(path: Path) -> bool:
+    """Tell whether a file has the name of queries, topics or judgments."""
+    return path.name.startswith(_NO_DOCUMENTS)
 
 
 def _format_in_folder(path: Path, options: CorpusOptions) -> str | None:

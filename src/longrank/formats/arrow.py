@@ -51,9 +51,9 @@ def dataset_files(folder: Path) -> list[Path]:
     try:
         if splits.is_file():
             names = json.loads(splits.read_text("utf-8"))["splits"]
-            parts = {folder / Path(name).name: dataset_files(folder / Path(name).name) for name in names}
-            _refuse_missing(folder, (part for part, files in parts.items() if not files))
-            return [path for files in parts.values() for path in files]
+            parts = [folder / Path(name).name for name in names]
+            _refuse_missing(folder, (part for part in parts if not (part / state.name).is_file()))
+            return [path for part in parts for path in dataset_files(part)]
         if state.is_file() and (folder / "dataset_info.json").is_file():
             names = json.loads(state.read_text("utf-8"))["_data_files"]
             files = [folder / Path(file["filename"]).name for file in names]

@@ -251,7 +251,9 @@ def _is_ours(path: Path, *, in_index: bool) -> bool:
     if _NAMED_BY_CONTENT.fullmatch(name):
         return in_index or _has_content_of_its_name(path)
     if name in (VECTORS, SPARSE) and not in_index:
-        return path.is_dir() and all((child / MANIFEST).is_file() for child in path.iterdir() if child.name[0] != ".")
+        children = [*path.iterdir()] if path.is_dir() else [path]
+        sets = [child for child in children if child.name[0] != "."]
+        return all((child / MANIFEST).is_file() for child in sets) and (bool(sets) or not children)
     return name in (VECTORS, SPARSE) or name.startswith(".") or (name == MANIFEST and in_index)
 
 

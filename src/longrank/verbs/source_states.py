@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TypeAlias
 from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import places_of
-from longrank.collections.files import files_of, named_files
+from longrank.collections.files import files_of, holds_no_documents, named_files
 from longrank.collections.patterns import absolute_pattern, is_pattern, matching
 from longrank.errors import InputError
 from longrank.formats.cord19 import METADATA, is_cord19
@@ -139,8 +139,7 @@ def _check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, 
     for place in (place for place in folders if is_folder(Path(place))):
         now = named_files(Path(place), sources.corpus)
         before = [name for name in sources.files if Path(name).is_relative_to(place)]
-        of_collection = [name for name in before if Path(name).name.removesuffix(".gz") in _OF_COLLECTIONS]
-        if before and before == of_collection and not now and states.keys().isdisjoint(before):
+        if not now and _lost_documents(Path(place), before, states):
             fix = "put the file back, or build the index again"
             raise InputError("the documents of this collection are gone", path=before[0], fix=fix)
         if now and absolute(str(now[0][0].path)) in sources.files:  # it was one at the last update, too
@@ -151,6 +150,14 @@ def _check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, 
             what = f"is a collection now, of which only {now[0][0].path.name} is read"
             fix = f"move {now[0][0].path.name}, or the queries beside it, elsewhere, or build the index again"
             raise InputError(what, path=place, got=f"{other}, read at the last update", fix=fix)
+
+
+def _lost_documents(place: Path, before: Sequence[str], states: Mapping[str, SourceState]) -> bool:
+    """Tell whether the only file read of a folder before is away, and its queries or judgments would be read now."""
+    if len(before) != 1 or before[0] in states or Path(before[0]).parent != place:
+        return False
+    is_named = Path(before[0]).name.removesuffix(".gz") in _OF_COLLECTIONS
+    return is_named and any(Path(name).parent == place and holds_no_documents(Path(name)) for name in states)
 
 
 def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str, str]) -> list[str]:

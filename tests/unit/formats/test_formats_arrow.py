@@ -146,6 +146,13 @@ def saved(folder: Path, *names: str) -> None:
         write(folder / f"{name}.arrow", {"id": [name], "text": ["Dogs bark."]})
 
 
+def test_a_split_may_be_empty(tmp_path: Path) -> None:
+    saved(tmp_path / "two" / "train", "c")
+    saved(tmp_path / "two" / "test")
+    (tmp_path / "two" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    assert [document.doc_id for document in read_documents(tmp_path / "two")] == ["c"]
+
+
 @pytest.mark.parametrize(("name", "gone"), [("one", "b.arrow"), ("two", "test")])
 def test_a_part_of_a_dataset_that_is_missing_is_refused_by_a_build_and_by_an_update(
     name: str, gone: str, tmp_path: Path

@@ -386,7 +386,8 @@ def test_a_declared_encoding_is_used(tmp_path: Path) -> None:
         ('<meta content="text/html; charset=windows-1251"><!-- <meta charset="koi8-r"> -->', True),
         ('<meta http-equiv=""Content-Type"" content="text/html; charset=windows-1251">', True),
         ('<!-- <meta charset="windows-1251"> -->', False),
-        ('<meta name="x" content="of charsets">', False),
+        ('<meta name="x" content="of charset=windows-1251">', False),
+        ('<!-- <meta charset="windows-1251">' + "x" * 5000 + "-->", False),
     ],
 )
 def test_a_charset_in_a_comment_or_a_description_is_no_declaration(head: str, declared: bool) -> None:

@@ -116,7 +116,7 @@ def test_pages_of_an_e_book_outside_its_order_are_counted_but_for_the_contents(t
     path = epub(tmp_path / "a.epub", ["<p>Bees.</p>"])
     more = "".join(
         f'<item id="{name}" href="{name}.xhtml" media-type="application/xhtml+xml" properties="{properties}"/>'
-        for name, properties in (("notes", ""), ("nav", "nav scripted"))
+        for name, properties in (("notes", ""), ("nav", "nav scripted"), ("text/c0", ""))
     )
     with zipfile.ZipFile(path) as archive:
         package = archive.read("OEBPS/book.opf").replace(b"</manifest>", f"{more}</manifest>".encode())

@@ -311,7 +311,8 @@ def test_a_folder_that_is_no_index_is_not_written_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["data-2024", "data-1732612345678901", "deleted-scenes", "vectors/minilm-tokens", "sparse/models"]
+    "name",
+    ["data-2024", "data-1732612345678901", "deleted-scenes", "vectors/minilm-tokens", "sparse/models", "vectors/.git"],
 )
 def test_a_folder_that_is_named_like_a_part_of_an_index_stays(name: str, tmp_path: Path) -> None:
     mine = tmp_path / name

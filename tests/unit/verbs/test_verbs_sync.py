@@ -192,6 +192,21 @@ def test_a_collection_whose_documents_are_gone_is_refused(name: str, tmp_path: P
     assert [document.doc_id for document in Index(tmp_path / "index")] == ["d"]
 
 
+@pytest.mark.parametrize(
+    "names", [("docs.jsonl", "p1.jsonl"), ("corpus.jsonl", "v2/corpus.jsonl"), ("a/docs.jsonl", "b/x.jsonl")]
+)
+def test_files_of_a_folder_may_be_renamed_whatever_they_are_called(names: tuple[str, str], tmp_path: Path) -> None:
+    old, new = (tmp_path / "docs" / name for name in names)
+    for path in (old, new):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    old.write_text('{"_id": "d", "text": "Dogs."}\n')
+    sync([tmp_path / "docs"], tmp_path / "index")
+    old.rename(new)
+    changes = sync([tmp_path / "docs"], tmp_path / "index")
+    assert (changes.new, changes.vanished) == ([str(new)], [str(old)])
+    assert [document.doc_id for document in Index(tmp_path / "index")] == ["d"]
+
+
 def test_other_sources_are_refused(folder: Path, tmp_path: Path) -> None:
     sync([folder], tmp_path / "index")
     other = tmp_path / "other"

@@ -55,6 +55,7 @@ _COMMENT = re.compile(rb"<!--(?:-?>|.*?-->)", re.DOTALL)
 _DECLARATION = re.compile(rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([\w.:-]+)|<meta[\s/]([^<>]*)", re.IGNORECASE)
 _ATTRIBUTE = re.compile(rb"""([^\s"'/=]+)\s*=\s*(?:"([^"]*)|'([^']*)|([^\s"']+))["']?""")
 _CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_TYPE = re.compile(rb"[\w-]+/[\w.+-]+\s*;\s*charset\s*=\s*([\w.:-]+)", re.IGNORECASE)
 _LABEL = re.compile(rb"\s*([\w.:-]+)")
 _DECLARED_WITHIN = 4096  # bytes; the standard of HTML requires it within the first 1024
 _JAPANESE = re.compile(rb"\x1b\$(?:[@BA]|\([DOPQ])")
@@ -95,11 +96,15 @@ def codec_of(label: str) -> str:
 def declared_labels(raw: bytes) -> list[str]:
     """Return the labels of encodings in the XML declaration and the ``<meta>`` elements of a page, without repeats.
 
-    Where no element declares a charset by the rules, a charset in any ``<meta>`` element counts.
+    Where no element declares a charset by the rules, that of a ``text/html; charset=...`` in another one counts.
     """
-    found = [*_DECLARATION.finditer(_COMMENT.sub(b"", raw[:_DECLARED_WITHIN]))]
+    begin = _COMMENT.sub(b"", raw[:_DECLARED_WITHIN])
+    unclosed = begin.find(b"<!--")  # or a text in a script, if no end of a comment follows in the page
+    if unclosed >= 0 and raw.find(b"-->", _DECLARED_WITHIN - 2) >= 0:
+        begin = begin[:unclosed]
+    found = [*_DECLARATION.finditer(begin)]
     labels = [label for match in found if (label := match[1] or _label(match[2]))]
-    anywhere = (_CHARSET.search(match[2] or b"") for match in found)
+    anywhere = (_TYPE.search(match[2] or b"") for match in found)
     labels = labels or [match[1] for match in anywhere if match]
     return list(dict.fromkeys(label.decode("ascii") for label in labels))
 

@@ -6,6 +6,7 @@ import codecs
 import posixpath
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from longrank.formats.parsed import Parsed, Unreadable
@@ -14,6 +15,9 @@ from longrank.formats.parsed.html_text import add_html
 from longrank.formats.parsed.writer import TextWriter
 from longrank.formats.parsed.zipped import Container, attribute, core_values, local, opened
 from longrank.formats.xhtml import as_html
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 _CONTAINER = "META-INF/container.xml"
 _XML = "application/xhtml+xml"
@@ -80,10 +84,13 @@ def _spine(container: Container, package: str) -> tuple[dict[str, str], int, int
     root, folder = container.xml(package), posixpath.dirname(package)
     items = {attribute(e, "id"): e for e in root.iter() if local(e) == "item"}
     chapters = [items.get(attribute(e, "idref")) for e in root.iter() if local(e) == "itemref"]
+
+    def name_of(item: Element) -> str:
+        return posixpath.normpath(posixpath.join(folder, unquote(attribute(item, "href"))))
+
     kinds: dict[str, str] = {}
     for item in (item for item in chapters if item is not None):
-        name = posixpath.normpath(posixpath.join(folder, unquote(attribute(item, "href"))))
-        kinds.setdefault(name, attribute(item, "media-type"))
-    pages = [item for item in {*items.values()}.difference(chapters) if attribute(item, "media-type") in _PAGES]
-    others = [page for page in pages if "nav" not in attribute(page, "properties").split()]
+        kinds.setdefault(name_of(item), attribute(item, "media-type"))
+    pages = [item for item in items.values() if attribute(item, "media-type") in _PAGES and name_of(item) not in kinds]
+    others = {name_of(page) for page in pages if "nav" not in attribute(page, "properties").split()}
     return kinds, chapters.count(None), len(others)
