@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -138,10 +138,8 @@ def _check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, 
     """
     for place in (place for place in folders if is_folder(Path(place))):
         now = named_files(Path(place), sources.corpus)
-        before = [name for name in sources.files if Path(name).is_relative_to(place)]
-        if not now and _lost_documents(Path(place), before, states):
-            fix = "put the file back, or build the index again"
-            raise InputError("the documents of this collection are gone", path=before[0], fix=fix)
+        if not now:
+            _check_documents(Path(place), sources, states)
         if now and absolute(str(now[0][0].path)) in sources.files:  # it was one at the last update, too
             continue
         others = (name for name in sources.files.keys() - states.keys() if Path(name).is_relative_to(place))
@@ -152,12 +150,18 @@ def _check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, 
             raise InputError(what, path=place, got=f"{other}, read at the last update", fix=fix)
 
 
-def _lost_documents(place: Path, before: Sequence[str], states: Mapping[str, SourceState]) -> bool:
-    """Tell whether the only file read of a folder before is away, and its queries or judgments would be read now."""
-    if len(before) != 1 or before[0] in states or Path(before[0]).parent != place:
-        return False
-    is_named = Path(before[0]).name.removesuffix(".gz") in _OF_COLLECTIONS
-    return is_named and any(Path(name).parent == place and holds_no_documents(Path(name)) for name in states)
+def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceState]) -> None:
+    """Refuse a folder whose only file of the last update is away, if its queries or judgments would be read now.
+
+    Raises:
+        InputError: names the file.
+    """
+    for gone in sources.files.keys() - states.keys():
+        if Path(gone).parent == place and Path(gone).name.removesuffix(".gz") in _OF_COLLECTIONS:
+            was_alone = not any(name != gone and Path(name).is_relative_to(place) for name in sources.files)
+            if was_alone and any(Path(name).parent == place and holds_no_documents(Path(name)) for name in states):
+                fix = "put the file back, or build the index again"
+                raise InputError("the documents of this collection are gone", path=gone, fix=fix)
 
 
 def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str, str]) -> list[str]:

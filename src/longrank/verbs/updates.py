@@ -257,8 +257,8 @@ def _keep(
 
     The cause lies outside such a file: a parser that had too little time, a command of ``--ocr`` that failed.
     """
-    unread = [path for path in ids if path in before and not is_address(path) and not visited.get(path, False)]
-    unchanged = [path for path in unread if has_content(before[path], now[path])]
+    failed = [path for path in ids if path in before and not is_address(path) and not visited.get(path, False)]
+    unchanged = [path for path in failed if has_content(before[path], now[path])]
     living = {doc_id for own in ids.values() for doc_id in own} if unchanged else ()
     for path in unchanged:
         kept = [doc_id for doc_id in before[path].ids if doc_id not in living and doc_id in writer]

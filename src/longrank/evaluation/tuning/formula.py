@@ -9,7 +9,7 @@ mix. Settings are mappings of alpha, w2, w3, ... and names of mixed scorers to n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -156,10 +156,10 @@ def make_formula(
         raise InputError(
             "passages with weights take no other aggregator", got=aggregator, fix="leave out w2 or the aggregator"
         )
+    formula = Formula(1 + len(weighed), "birch" if weighed else aggregator or "maxp", normalize)
     if axes.keys() & {*scorers}:
-        check_mixable(aggregator or "maxp")
-    own = (1 + len(weighed), "birch" if weighed else aggregator or "maxp", normalize)
-    formula = Formula(*own, tuple(scorers), mix_method or "minmax") if axes.keys() & {*scorers} else Formula(*own)
+        check_mixable(formula.aggregator)
+        formula = replace(formula, scorers=tuple(scorers), mix_method=mix_method or "minmax")
     formula.aggregate({name: 0.0 for name in weighed})
     for extreme in (min, max):
         formula.mix({name: extreme(values) for name, values in axes.items()})

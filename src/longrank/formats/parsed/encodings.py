@@ -98,15 +98,18 @@ def declared_labels(raw: bytes) -> list[str]:
 
     Where no element declares a charset by the rules, that of a ``text/html; charset=...`` in another one counts.
     """
-    begin = _COMMENT.sub(b"", raw[:_DECLARED_WITHIN])
-    unclosed = begin.find(b"<!--")  # or a text in a script, if no end of a comment follows in the page
-    if unclosed >= 0 and raw.find(b"-->", _DECLARED_WITHIN - 2) >= 0:
-        begin = begin[:unclosed]
-    found = [*_DECLARATION.finditer(begin)]
+    found = [*_DECLARATION.finditer(_beginning(raw))]
     labels = [label for match in found if (label := match[1] or _label(match[2]))]
     anywhere = (_TYPE.search(match[2] or b"") for match in found)
     labels = labels or [match[1] for match in anywhere if match]
     return list(dict.fromkeys(label.decode("ascii") for label in labels))
+
+
+def _beginning(raw: bytes) -> bytes:
+    """Return the first bytes of a page without comments."""
+    begin = _COMMENT.sub(b"", raw[:_DECLARED_WITHIN])
+    unclosed = begin.find(b"<!--")  # or a text in a script, if no end of a comment follows in the page
+    return begin[:unclosed] if unclosed >= 0 and raw.find(b"-->", _DECLARED_WITHIN - 2) >= 0 else begin
 
 
 def _label(attributes: bytes) -> bytes:

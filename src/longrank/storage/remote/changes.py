@@ -71,7 +71,14 @@ def changing(place: Path | str, notes: Notes | None = None, *, anew: bool = Fals
         contents = contents_of(folder)
         if base is not None and before is not None:
             _check_copy(base, before, contents)
-        _sent(store, folder, contents, found, notes, shelf=shelf)
+        contents, unnamed = _sent(store, folder, contents, found, notes)
+        copy = _shelved(folder, contents, shelf)
+        try:
+            _publish(store, contents, found[0], unnamed)
+        except BaseException:
+            release(copy)
+            raise
+        _adopt(folder, contents, copy)
 
 
 def upload(folder: Path, address: str, notes: Notes) -> None:
@@ -81,7 +88,9 @@ def upload(folder: Path, address: str, notes: Notes) -> None:
         BeingWritten, InputError, MissingExtra, IntegrityError, LongRankError: as `changing`.
     """
     store = Store(address)
-    _sent(store, folder, contents_of(folder), seen_contents(store), notes)
+    found = seen_contents(store)
+    contents, unnamed = _sent(store, folder, contents_of(folder), found, notes)
+    _publish(store, contents, found[0], unnamed)
 
 
 def _base(store: Store, contents: Contents | None) -> Path:
@@ -121,24 +130,12 @@ def _check_copy(copy: Path, before: Contents, after: Contents) -> None:
 
 
 def _sent(
-    store: Store,
-    folder: Path,
-    contents: Contents,
-    found: tuple[Seen, Contents | None],
-    notes: Notes,
-    *,
-    shelf: Path | None = None,
-) -> None:
-    """Send the files of a folder.
+    store: Store, folder: Path, contents: Contents, found: tuple[Seen, Contents | None], notes: Notes
+) -> tuple[Contents, list[str]]:
+    """Send the files of a folder; `found` is what `seen_contents` has found before the change.
 
-    Args:
-        store: where they go.
-        folder: the folder.
-        contents: its files.
-        found: what `seen_contents` has found before the change.
-        notes: counts files that need not be sent.
-        shelf: gets the folder as the copy of its version, before the store has the version: after a kill in between,
-            the next command finds the hidden files.
+    Returns:
+        The files with the names of their objects, and the names of the objects there that the folder does not need.
     """
     there, (seen, before) = files_of(store), found
     contents = _placed(contents, there, _kept(there, seen, before), first=before is None)
@@ -147,21 +144,14 @@ def _sent(
     notes.add(f"files that {store.address} had already, which are not sent again", count=len(wanted) - len(missing))
     if missing:
         _send(store, missing)
-    if shelf is not None:
-        with writing_to(shelf), locked(shelf):
-            if not (shelf / contents.name).is_dir():
-                folder.rename(shelf / contents.name)
-            hold(shelf / contents.name)
+    return contents, [name for name in there if name not in wanted]
+
+
+def _publish(store: Store, contents: Contents, seen: Seen, unnamed: Sequence[str]) -> None:
+    """Replace the manifest, and remove the objects that it does not name; nothing, if it is there already."""
     if seen.content != contents.written:
-        try:
-            store.replace(MANIFEST, contents.written, seen)
-        except BaseException:
-            if shelf is not None:
-                release(shelf / contents.name)
-            raise
-        store.remove([f"{FILES}/{name}" for name in there if name not in wanted])
-    if shelf is not None:
-        _adopt(folder, contents, shelf)
+        store.replace(MANIFEST, contents.written, seen)
+        store.remove([f"{FILES}/{name}" for name in unnamed])
 
 
 def _kept(there: Mapping[str, Stored], seen: Seen, before: Contents | None) -> list[str]:
@@ -204,10 +194,23 @@ def _send(store: Store, missing: Sequence[tuple[Path, File]]) -> None:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _adopt(folder: Path, contents: Contents, shelf: Path) -> None:
-    """Make a copy that of the newest version; it gets the hidden files of the changed folder, if that is another."""
+def _shelved(folder: Path, contents: Contents, shelf: Path) -> Path:
+    """Make the changed folder the copy of its version before the store has the version; return the copy.
+
+    So the next command after a kill in between finds the hidden files.
+    """
+    copy = shelf / contents.name
     with writing_to(shelf), locked(shelf):
-        copy = shelf / contents.name
+        if not copy.is_dir():
+            folder.rename(copy)
+        hold(copy)
+    return copy
+
+
+def _adopt(folder: Path, contents: Contents, copy: Path) -> None:
+    """Make a copy that of the newest version; it gets the hidden files of the changed folder, if that is another."""
+    shelf = copy.parent
+    with writing_to(shelf), locked(shelf):
         if not copy.is_dir():  # later versions have taken its place
             return
         for path in [path for path in folder.glob(".*") if path.is_file()]:
