@@ -19,8 +19,8 @@ from longrank.errors import InputError, LongRankError
 from longrank.index.batches import batches
 from longrank.index.compressed_texts import zstandard
 from longrank.index.expansions import store
-from longrank.index.folder import building
 from longrank.index.languages import LanguageReader
+from longrank.index.locking import building
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
 from longrank.index.publishing import finish, publish

@@ -19,28 +19,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import tempfile
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from longrank.errors import InputError, IntegrityError, LongRankError
+from longrank.errors import InputError, IntegrityError
 from longrank.index.parts import Part, unpacked
 from longrank.small_files import RECORD, read_small
-from longrank.storage import (
-    MANIFEST,
-    check_parent,
-    digest_of,
-    open_manifest,
-    sha256_of,
-    verify,
-)
-from longrank.storage.remote import address_of, check_no_copy
+from longrank.storage import MANIFEST, open_manifest, verify
+from longrank.storage.remote import address_of
 from longrank.storage.remote.addresses import SCHEMES
-from longrank.storage.workplace import working_in
 
 FORMAT = "longrank index"
 VERSION, CHANGED = 4, 5
@@ -48,11 +36,8 @@ _READ = (2, 3, VERSION, CHANGED)
 VECTORS = "vectors"
 SPARSE = "sparse"
 SOURCES = ".sources.jsonl"
-DATA, DELETED, BUILDING = "data-", "deleted-", ".building-"
+DATA, DELETED = "data-", "deleted-"
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")  # pathlib leaves one slash of two
-_NAMED_BY_CONTENT = re.compile(rf"({DATA}|{DELETED})[0-9a-f]{{16}}")
-_WORK = re.compile(rf"{re.escape(BUILDING)}[a-z0-9_]{{8}}")  # by `tempfile.mkdtemp`
-_TEMPORARY = re.compile(rf"\.({re.escape(MANIFEST)}|{re.escape(SOURCES)}|{DELETED}[0-9a-f]{{16}})\.[0-9a-f]{{8}}\.tmp")
 _SEGMENT = re.compile(rf"{DATA}\w+")
 _DELETIONS = re.compile(rf"({DELETED}\w+)?")
 
@@ -184,121 +169,6 @@ def verify_index(folder: Path) -> int:
     return n_files + sum(
         map(verify, sorted(path.parent for name in (VECTORS, SPARSE) for path in (folder / name).rglob(MANIFEST)))
     )
-
-
-@contextmanager
-def building(folder: Path) -> Iterator[Path]:
-    """Lock an index folder for writing and yield a new work folder inside it.
-
-    Creates the folder if need be, and removes the remains of killed builds. The work folder is always removed at the
-    end, and so is the index folder if it was made here and is empty.
-
-    Raises:
-        InputError: `folder` exists and is not an index, its parent does not exist or is read-only,
-            or another process is writing to it.
-    """
-    check_no_copy(folder)
-    _refuse_other(folder)
-    with working_in(folder, keep_lock_with=MANIFEST):
-        remove_leftovers(folder)
-        work = Path(tempfile.mkdtemp(prefix=BUILDING, dir=folder))
-        try:
-            yield work
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-
-
-def _refuse_other(folder: Path) -> None:
-    if not folder.exists():
-        check_parent(folder, folder.parent)
-        return
-    if not folder.is_dir():
-        raise InputError("is a file; an index is a folder", path=folder)
-    if not os.access(folder, os.W_OK):
-        raise InputError("cannot be written to", path=folder)
-    is_index = _has_index(folder)
-    if other := sorted(path.name for path in folder.iterdir() if not _is_ours(path, in_index=is_index)):
-        if is_index:
-            what = "holds something that is no part of an index"
-            raise InputError(what, path=folder, got=other[0], fix="move it elsewhere")
-        fix = "choose another folder, or empty it"
-        raise InputError("exists and is not an index", path=folder, got=other[0], fix=fix)
-
-
-def _has_index(folder: Path) -> bool:
-    """Tell whether a folder holds an index; its manifest may be damaged, or of another version.
-
-    Raises:
-        InputError: the manifest is of something else.
-    """
-    if not (folder / MANIFEST).exists():
-        return False
-    try:
-        read_manifest(folder)
-    except IntegrityError:
-        return any(_NAMED_BY_CONTENT.fullmatch(path.name) for path in folder.glob(f"{DATA}*"))
-    return True
-
-
-def _is_ours(path: Path, *, in_index: bool) -> bool:
-    """Tell whether a file or folder is a part of an index, or what a killed build left; hidden files do not count.
-
-    Args:
-        path: the file or folder; users have folders that are called data-2024, too.
-        in_index: True: it is beside the manifest of an index.
-    """
-    name = path.name
-    if _NAMED_BY_CONTENT.fullmatch(name):
-        return in_index or _has_content_of_its_name(path)
-    if name in (VECTORS, SPARSE) and not in_index:
-        children = [*path.iterdir()] if path.is_dir() else [path]
-        sets = [child for child in children if child.name[0] != "."]
-        return all((child / MANIFEST).is_file() for child in sets) and (bool(sets) or not children)
-    return name in (VECTORS, SPARSE) or name.startswith(".") or (name == MANIFEST and in_index)
-
-
-def _has_content_of_its_name(path: Path) -> bool:
-    """Tell whether a segment or a file of deletions has the content that its name is made of."""
-    try:
-        digest = digest_of(open_manifest(path)) if path.is_dir() else sha256_of(path)
-    except (InputError, IntegrityError, OSError):
-        return False
-    return path.name.endswith(f"-{digest[:16]}")
-
-
-def moved_aside(path: Path, folder: Path) -> Path:
-    """Move a part of the index `folder` into a new folder there, to be removed; return the new folder.
-
-    So a killed removal leaves no half of it under its name.
-    """
-    doomed = Path(tempfile.mkdtemp(prefix=BUILDING, dir=folder))
-    path.rename(doomed / path.name)
-    return doomed
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove data that no manifest names; data stays if its manifest cannot be read."""
-    valid = valid_names(folder) if (folder / MANIFEST).exists() else frozenset[str]()
-    for path in folder.iterdir():
-        if _TEMPORARY.fullmatch(path.name) and path.is_file():
-            path.unlink()
-        elif _WORK.fullmatch(path.name):
-            _remove_tree(path)
-        elif _NAMED_BY_CONTENT.fullmatch(path.name) and valid is not None and path.name not in valid:
-            _remove_tree(moved_aside(path, folder))
-
-
-def _remove_tree(path: Path) -> None:
-    """Remove a file or a folder, even while a worker of a killed build writes its last file there."""
-    if path.is_file():
-        path.unlink()
-        return
-    for _ in range(10):
-        shutil.rmtree(path, ignore_errors=True)
-        if not path.exists():
-            return
-        time.sleep(0.1)
-    raise LongRankError(f"cannot remove {path}")
 
 
 def valid_names(folder: Path) -> frozenset[str] | None:

@@ -21,10 +21,9 @@ from longrank.index.folder import (
     VECTORS,
     VERSION,
     SegmentName,
-    moved_aside,
-    remove_leftovers,
     valid_names,
 )
+from longrank.index.locking import moved_aside, remove_leftovers
 from longrank.storage import MANIFEST, atomic_write, digest_of, read_manifest, sha256_of, sync_folder, verify
 from longrank.storage import write_manifest as write_folder_manifest
 from longrank.storage.folders import exchange

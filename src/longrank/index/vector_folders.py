@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from longrank.errors import Changed, InputError, IntegrityError
 from longrank.index.arrays import ArrayWriter, mapped
 from longrank.index.content_hashes import SIZE, hash_of
-from longrank.index.folder import SPARSE, VECTORS, building
+from longrank.index.folder import SPARSE, VECTORS
+from longrank.index.locking import building
 from longrank.index.publishing import replace_folder
 from longrank.index.reader import Index
 from longrank.registries import suggestion

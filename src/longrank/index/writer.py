@@ -19,8 +19,9 @@ from longrank.engines import Local
 from longrank.errors import InputError, LongRankError
 from longrank.formats.records import CorpusOptions
 from longrank.index.batches import batches
-from longrank.index.folder import SegmentName, building, open_part, open_parts
+from longrank.index.folder import SegmentName, open_part, open_parts
 from longrank.index.languages import LanguageReader, reading
+from longrank.index.locking import building
 from longrank.index.merge import merge
 from longrank.index.options import IndexOptions
 from longrank.index.parts import Part, digest_of_parts, packed

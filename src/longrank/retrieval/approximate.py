@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from longrank.errors import Changed, InputError, IntegrityError, MissingExtra
 from longrank.index import Index
-from longrank.index.folder import building
+from longrank.index.locking import building
 from longrank.index.publishing import discard, replace_folder
 from longrank.index.vectors import PassageVectors
 from longrank.retrieval.ann_methods import ANN_METHODS, AnnMethod, search, training_rows

@@ -15,7 +15,8 @@ from longrank.collections.patterns import matching
 from longrank.engines import Engine, open_engine
 from longrank.errors import InputError, LongRankError
 from longrank.index import Index
-from longrank.index.folder import VECTORS, building, verify_index
+from longrank.index.folder import VECTORS, verify_index
+from longrank.index.locking import building
 from longrank.index.publishing import STALE, note_stale_vectors
 from longrank.index.vectors import VectorsType
 from longrank.registries import lookup

@@ -16,8 +16,8 @@ from longrank.errors import Changed, LongRankError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
-from longrank.index.folder import building
 from longrank.index.languages import keeping
+from longrank.index.locking import building
 from longrank.index.sources import Sources, write_sources
 from longrank.storage.remote import changing
 from longrank.types import Notes
