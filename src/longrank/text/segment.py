@@ -275,8 +275,12 @@ def make_segmenter(
     preset, options = lookup(PRESETS, name, "passage preset"), dict(options or {})
     rule = lookup(RULES, options.pop("rule", preset.get("rule", "windows")), "passage rule")
     declared = keyword_options(rule)
+    named = sorted({"overflow", "seed"} & options.keys())
     options = {option: value for option, value in preset.items() if option in declared} | options
     options = checked_options(rule, f"passage preset '{name}'", options)
+    if named and not options.get("max_passages"):
+        fix = "set max_passages"
+        raise InputError(f"{named[0]} of passages has no effect without max_passages", got=options[named[0]], fix=fix)
     from_code = {"tokenizer": tokenizer, "title": title}
     parameters = inspect.signature(rule).parameters
     return rule(**options, **{name: value for name, value in from_code.items() if name in parameters})

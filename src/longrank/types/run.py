@@ -213,9 +213,10 @@ def _rounded(query_ids: Sequence[str], doc_ids: Sequence[str], scores: Sequence[
         values = np.array(scores, dtype=np.float64).astype(np.float32) + np.float32(0)  # -0 becomes 0
     if not np.isfinite(values).all():
         bad = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise LongRankError(
-            f"score {scores[bad]} of document {doc_ids[bad]!r} for query {query_ids[bad]!r} is not finite"
-        )
+        where = f"of document {doc_ids[bad]!r} for query {query_ids[bad]!r}"
+        if np.isfinite(scores[bad]):
+            raise InputError(f"the score {where} is too large for a 32-bit float", got=scores[bad])
+        raise LongRankError(f"score {scores[bad]} {where} is not finite")
     return values
 
 

@@ -209,9 +209,11 @@ def test_both_constructors_build_the_same_run() -> None:
     assert all(list(one[query_id]) == list(other[query_id]) == expected[query_id] for query_id in expected)
 
 
-@pytest.mark.parametrize("score", [float("nan"), float("inf"), 1e39])
-def test_a_run_refuses_scores_that_are_not_finite_in_float32(score: float) -> None:
-    with pytest.raises(LongRankError, match="document 'b' for query '1' is not finite"):
+@pytest.mark.parametrize(
+    ("score", "said"), [(float("nan"), "is not finite"), (float("inf"), "is not finite"), (1e39, "is too large")]
+)
+def test_a_run_refuses_scores_that_are_not_finite_in_float32(score: float, said: str) -> None:
+    with pytest.raises(LongRankError, match=f"document 'b' for query '1' {said}"):
         run_of([("1", "a", 1.0), ("1", "b", score)])
 
 

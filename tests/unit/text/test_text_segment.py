@@ -232,6 +232,8 @@ def test_a_given_span_outside_the_text_is_refused_by_document(span: tuple[int, i
         ("windows", {"unit": "letter"}, "should be 'word', 'wordpiece' or 'sentence'"),
         ("windows", {"tail": "cut"}, "should be 'keep' or 'drop_contained'"),
         ("windows", {"overflow": "tail"}, "overflow of passage preset"),
+        ("windows", {"overflow": "first_last_random"}, "overflow of passages has no effect without max_passages"),
+        ("dai", {"max_passages": 0, "seed": 3}, r"seed of passages has no effect without max_passages \(got 3\)"),
         ("windows", {"max_passages": -1}, "max_passages"),
         ("dai", {"max_passages": 1}, "two passages or more"),
         (

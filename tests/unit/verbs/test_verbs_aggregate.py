@@ -56,6 +56,8 @@ def test_the_run_carries_the_notes() -> None:
         ([], {}, "there is no evidence"),
         (EVIDENCE, {"aggregator": "maxpp"}, "did you mean 'maxp'"),
         (EVIDENCE, {"k": 2}, "aggregator 'maxp' has no option 'k'"),
+        (EVIDENCE, {"aggregator": "birch", "weights": [1e308] * 2}, "weights are too large for these sentence scores"),
+        (EVIDENCE, {"aggregator": "birch", "weights": [1e39]}, "the score of document .* is too large for a 32-bit"),
         (EVIDENCE, {"normalize": "minmax"}, "has an effect on interpolation only"),
         (EVIDENCE, {"first_stage": 3}, "no run can be read from a int"),
     ],
