@@ -47,6 +47,14 @@ def test_documents_are_added_replaced_and_deleted_in_one_step(
     assert main(["check", "my.index"]) == 0
 
 
+def test_an_id_ends_with_the_line_and_may_hold_blanks_beyond_ascii(notes_folder: Path) -> None:
+    Path("new.jsonl").write_text('{"id": "d\\u00a0", "text": "Pigs grunt."}\n{"id": "d", "text": "Pigs eat."}\n')
+    Path("gone.txt").write_text(" d\u00a0\t\r\n")
+    assert main(["index", "--add", "new.jsonl", "my.index"]) == 0
+    assert main(["index", "--delete", "gone.txt", "my.index"]) == 0
+    assert texts().keys() == {"a.txt", "b.txt", "c.txt", "d"}
+
+
 def test_an_update_that_merges_is_no_change_of_another_command(
     notes_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -355,6 +355,20 @@ def test_another_model_in_a_folder_of_the_same_name_is_another_reproduction(
     assert "was begun with other models.encoder" in capsys.readouterr().err
 
 
+def test_another_model_in_a_folder_that_a_recipe_names_is_another_reproduction(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("model").mkdir()
+    Path("model/weights").write_text("1")
+    text = Path("table.toml").read_text()
+    assert text.count("nobody/model") == 1
+    Path("table.toml").write_text(text.replace("nobody/model", "model"))
+    assert reproduce("table.toml") == 0
+    Path("model/weights").write_text("2")
+    assert reproduce("table.toml") == 2
+    assert "was begun with other models.encoder" in capsys.readouterr().err
+
+
 def test_documents_that_change_before_an_index_is_built_are_refused(
     workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -233,7 +233,7 @@ def _ids(path: Path, notes: Notes) -> list[str]:
     """Read a file with one doc_id on each line."""
     from longrank.formats.lines import read_lines
 
-    return [text for line in read_lines(path, notes) if (text := line.text.strip())]
+    return [text for line in read_lines(path, notes) if (text := line.text.strip(" \t\r"))]
 
 
 def _updated(path: Path, actions: Actions, options: dict[str, Any], notes: Notes) -> dict[str, int]:

@@ -146,7 +146,7 @@ def skip(path: Path, kind: str, reason: str, options: FileOptions, notes: Notes)
 def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
     """Yield the chosen files below a folder, sorted, without linked folders and LongRank's folders."""
 
-    for parent, folders, files in os.walk(folder, onerror=_fail):
+    for parent, folders, files in os.walk(folder, onerror=refuse_unlisted):
         if MANIFEST in files and _is_written_by_us(Path(parent)):
             notes.add("folders written by longrank skipped", parent)
             folders.clear()
@@ -163,7 +163,8 @@ def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
                 skip(path, "links to nothing, pipes and devices skipped", "", options, notes)
 
 
-def _fail(error: OSError) -> NoReturn:
+def refuse_unlisted(error: OSError) -> NoReturn:
+    """Raise InputError for a folder that `os.walk` cannot list."""
     raise InputError(f"cannot be read: {error.strerror or error}", path=error.filename)
 
 
@@ -176,7 +177,7 @@ def _is_file(path: Path) -> bool:
         return S_ISREG(path.stat().st_mode)
     except OSError as error:
         if error.errno not in (ENOENT, ENOTDIR, ELOOP):
-            _fail(error)
+            refuse_unlisted(error)
         return False
 
 

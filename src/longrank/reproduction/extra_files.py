@@ -1,7 +1,7 @@
 """Find the extra files that a recipe's settings refer to.
 
-Extra files are files of the collection's folder, queries and judgments of other collections, and results of the same
-recipe on another collection. They are recorded, since a reproduction folder depends on them.
+Extra files are files of the collection's folder, queries and judgments of other collections, results of the same
+recipe on another collection, run files, and the models and teachers of trainings. They are recorded, since a reproduction folder depends on them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from longrank.collections.collection import IRDS
 from longrank.errors import InputError, shown
 from longrank.reproduction.folders import fingerprint, identity_of
 from longrank.reproduction.inputs import QRELS, QUERIES
+from longrank.training.settings import PLACES
 
 if TYPE_CHECKING:
     from longrank.collections.collection import Collection
@@ -59,8 +60,24 @@ class ExtraFiles:
         if path is None:
             what = f"{self._recipe.paper}, {self._recipe.item}, needs a file that the collection lacks"
             raise InputError(what, path=self._collection.name, got=name)
-        self.files.append(path)
+        self._record(path)
         return path
+
+    def run(self, name: str) -> Path | None:
+        """Return a run file by its path; None: there is no such file."""
+        path = Path(name)
+        if not path.is_file():
+            return None
+        self._record(path)
+        return path
+
+    def record_training(self, settings: Mapping[str, object]) -> None:
+        """Record the files, and the files of the folders, that ``section.key`` -> value of a training name."""
+        for place in (Path(str(settings[key])) for key in PLACES if settings.get(key)):
+            self._record(*([place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())))
+
+    def _record(self, *paths: Path) -> None:
+        self.files += [path for path in paths if path not in self.files]
 
     def topics(self, setting: str, *, irds: bool = False) -> tuple[Path, Path] | None:
         """Return queries and judgments in the folder that a setting names; None if the setting is empty.
@@ -85,7 +102,7 @@ class ExtraFiles:
         if queries is None or qrels is None:
             what = f"setting {setting} names a folder without {QUERIES} or {QRELS}"
             raise InputError(what, got=named)
-        self.files += (queries, qrels)
+        self._record(queries, qrels)
         return queries, qrels
 
     def results_of(self, setting: str, names: Sequence[Path], role: str, *keys: str) -> list[Path]:
@@ -108,7 +125,7 @@ class ExtraFiles:
                 what = f"setting {setting} names a folder of this recipe on another collection, which lacks a file"
                 raise InputError(what, path=path, fix="reproduce the recipe on that collection first")
         self._check_alike(there, role, keys)
-        self.files += files
+        self._record(*files)
         return files
 
     def _check_alike(self, there: Path, role: str, keys: Sequence[str]) -> None:

@@ -215,15 +215,21 @@ def _known(selected: SelectedRecipe, collection: Collection) -> CatalogueEntry |
 
 def _identity(selected: SelectedRecipe, inputs: Mapping[str, str], named: Sequence[Path]) -> dict[str, object]:
     """Return the identity of a recipe's results, without the documents; `named`: files that settings name."""
-    models = {role: fingerprint(model) for role, model in selected.models.items()}
+    models = {role: fingerprint(model) for role, model in _models(selected).items()}
     digests = {name: digest_of(text) for name, text in inputs.items()}
     basis = {"program": selected.recipe.program, "settings": dict(selected.recipe.settings), "models": models}
     return {**basis, "files that settings name": state_of(named), **digests}
 
 
+def _models(selected: SelectedRecipe) -> dict[str, str]:
+    """Return role -> model, of the models that replace the published ones and of the recipe's own folders."""
+    folders = {role: model for role, model in selected.recipe.models.items() if Path(model).is_dir()}
+    return {**folders, **selected.models}
+
+
 def _states(selected: SelectedRecipe, named: Sequence[Path]) -> dict[Path, Stamp | None]:
     """Return the states of the files of models in folders, and of the files that settings name."""
-    models = (path for model in selected.models.values() for path in Path(model).rglob("*") if path.is_file())
+    models = (path for model in _models(selected).values() for path in Path(model).rglob("*") if path.is_file())
     return {path: stamp_of(path) for path in (*named, *models)}
 
 

@@ -216,20 +216,34 @@ def opened_judging(
         notes: counts remarks on the files.
 
     Raises:
-        InputError: a wrong file, one that cannot be written, or that another process judges into; or a packed one.
+        InputError: a wrong file, one that cannot be written, or that another process judges into; or a packed one; or
+            grades of another query that has the id of a topic.
     """
     if path.name.endswith(".gz"):
         raise InputError("judgments go to a plain file", path=path, fix="use a name without .gz")
     check_apart(path, queries)
     check_outside(path)
-    own = None if queries is not None else path.with_name(f"{path.stem}.queries.jsonl")
+    own = path.with_name(f"{path.stem}.queries.jsonl")
     with working_on(path):
         grades = _grades(path, notes)
-        if queries is not None:
-            topics: Sequence[Query] = read_queries(queries, notes)
+        if queries is None:
+            topics: Sequence[Query] = read_queries(own, notes) if own.exists() else []
         else:
-            topics = read_queries(own, notes) if own is not None and own.exists() else []
-        yield Judging(path, grades, topics, own, depth=depth, seed=seed)
+            topics = read_queries(queries, notes)
+            _check_same(topics, own)
+        yield Judging(path, grades, topics, own if queries is None else None, depth=depth, seed=seed)
+
+
+def _check_same(topics: Sequence[Query], own: Path) -> None:
+    """Refuse topics that have the ids of other queries, which were judged into the same file without topics."""
+    kept: Sequence[Query] = []
+    with suppress(InputError):  # a file of something else
+        kept = read_queries(own, Notes()) if own.exists() else []
+    texts = {query.query_id: _normalized(query.text) for query in kept}
+    for topic in topics:
+        if texts.get(topic.query_id, _normalized(topic.text)) != _normalized(topic.text):
+            what = f"query {topic.query_id!r}, which was judged without topics, is no query of the topics"
+            raise InputError(what, path=own, fix="judge the topics into another file")
 
 
 def _grades(path: Path, notes: Notes) -> dict[str, dict[str, int]]:

@@ -23,6 +23,9 @@ from longrank.training.loop_settings import LoopSettings, Section
 from longrank.training.loss_terms import LossTerm
 from longrank.training.schedules import schedule
 
+PLACES = ("network.model", "samples.model_run", "teacher.evidence", "teacher.model")
+"""Settings of document networks that may name files or folders."""
+
 _SHIPPED = Path(__file__).parent / "protocols"
 
 

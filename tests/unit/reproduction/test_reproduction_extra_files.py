@@ -54,6 +54,20 @@ def test_other_topics_are_a_folder_with_queries_and_judgments(tmp_path: Path) ->
     assert found.files == [other / "queries.jsonl.gz", other / "qrels.txt"]
 
 
+def test_runs_and_what_trainings_name_are_recorded_once(tmp_path: Path) -> None:
+    found = elsewhere(tmp_path, {})
+    assert found.run(str(tmp_path / "my.run")) is None
+    for name in ("my.run", "teacher.evidence", "model/weights"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert found.run(str(tmp_path / "my.run")) == tmp_path / "my.run"
+    places = {"teacher.evidence": "teacher.evidence", "network.model": "model", "samples.model_run": "my.run"}
+    settings = {key: str(tmp_path / place) for key, place in places.items()}
+    for more in ({}, {"teacher.model": ""}, {"read.passages": str(tmp_path / "teacher.evidence")}):
+        found.record_training(settings | more)
+    assert found.files == [tmp_path / name for name in ("my.run", "model/weights", "teacher.evidence")]
+
+
 def test_scores_of_another_model_or_kind_are_not_taken_for_these(tmp_path: Path) -> None:
     def results_of(model: str, score: str) -> list[Path]:
         known = {"models": {"MB": model}, "settings": {"score": score}}

@@ -186,6 +186,22 @@ def test_evaluate_reads_the_judgments_of_queries_that_clients_asked(
         assert judging.add("rain").query_id == "q3"
 
 
+def test_a_topic_does_not_take_the_grades_of_another_query_with_its_id(tmp_path: Path) -> None:
+    qrels, topics = tmp_path / "qrels.txt", tmp_path / "topics.jsonl"
+    with opened_judging(qrels, notes=Notes()) as judging:
+        judging.judge(judging.add("the fox").query_id, "f", 3)
+    topics.write_text('{"query_id": "q1", "text": "a moon"}\n')
+    said = r"qrels\.queries\.jsonl: query 'q1', which was judged without topics, is no query of the topics; judge"
+    with pytest.raises(InputError, match=said), opened_judging(qrels, str(topics), notes=Notes()):
+        pass
+    assert qrels.read_text() == "q1 0 f 3\n"
+    topics.write_text('{"query_id": "q1", "text": "the  fox"}\n{"query_id": "q2", "text": "a moon"}\n')
+    for kept in (tmp_path / "qrels.queries.jsonl").read_text(), "no JSON\n":
+        (tmp_path / "qrels.queries.jsonl").write_text(kept)
+        with opened_judging(qrels, str(topics), notes=Notes()) as judging:
+            assert judging.grades("q1") == {"f": 3}
+
+
 def test_the_file_of_own_queries_keeps_its_lines_and_those_of_other_programs(tmp_path: Path) -> None:
     own, first = tmp_path / "qrels.queries.jsonl", '{"query_id": "x", "text": "der Fuchs", "lang": "de", "year": 2020}'
     own.write_text(first)
