@@ -48,11 +48,10 @@ def scores(of: Run, query_id: str = "q") -> dict[str, float]:
     return {row.doc_id: row.score for row in of[query_id]}
 
 
-def write_evidence(path: Path, per_query: list[list[Evidence]], **options: object) -> None:
+def write_evidence(path: Path, per_query: list[list[Evidence]], scorer: str = "s", **options: object) -> None:
     """Write an evidence file with the documents of each query."""
-    header = evidence_header(
-        unit="logit", scorer="s", collection="c", queries="q", n_queries=len(per_query), candidates="r", options=options
-    )
+    ids = {"collection": "c", "queries": "q", "candidates": "r"}
+    header = evidence_header(unit="logit", scorer=scorer, n_queries=len(per_query), **ids, options=options)
     with EvidenceWriter(path, header) as writer:
         for rows in per_query:
             writer.write_query(rows[0].query_id, rows)

@@ -13,6 +13,7 @@ query. Ties go to the earlier candidate, then to the earlier passage.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -89,6 +90,11 @@ class Budget:
         if self.n is None:
             return self.per_query
         return self.n * n_documents if self.pooled else None
+
+
+def shares_budget(fingerprint: str) -> bool:
+    """Tell whether the documents of a query share a budget, from the fingerprint of a document scorer."""
+    return re.search(r"\((?:per_query=\d+|n=\d+ pooled); ", fingerprint) is not None
 
 
 class CheapSelector:

@@ -1,7 +1,8 @@
 """Find the extra files that a recipe's settings refer to.
 
 Extra files are files of the collection's folder, queries and judgments of other collections, results of the same
-recipe on another collection, run files, and the models and teachers of trainings. They are recorded, since a reproduction folder depends on them.
+recipe on another collection, run files, and the models and teachers of trainings. They are recorded, since a
+reproduction folder depends on them.
 """
 
 from __future__ import annotations

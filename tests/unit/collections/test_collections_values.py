@@ -225,7 +225,7 @@ def test_runs_in_memory_and_of_a_table() -> None:
         ({"q": {"d": None}}, "score of document d is not a number"),
         ({"q": {"d": 10**400}}, "score of document d is too large for a 64-bit float"),
         ({"q": {"d": float("nan")}}, "score nan of document 'd' for query 'q' is not finite"),
-        ({"q": {"d": 1e300}}, "is not finite"),
+        ({"q": {"d": 1e300}}, "is too large for a 32-bit float"),
         ({"q": {1: 1.0, "1": 2.0}}, "document '1' occurs twice for query 'q'"),
         ({"q": {None: 1.0}}, "doc_id is neither a string nor an integer"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from evidences import evidence, run, write_evidence
 from longrank.errors import InputError
 from longrank.formats.evidence import COMPARED, STOPPED, EvidenceWriter, evidence_header
+from longrank.ranking.cascade import Budget, CheapSelector
 from longrank.types import Document, Notes
 from longrank.verbs.analyze import analyze
 
@@ -51,6 +53,20 @@ def test_scores_of_a_comparison_are_said_to_be_those_of_all_compared_documents(t
             analyze.depth(path, FIRST, QRELS, [1, 2], aggregators=aggregator, notes=notes)
             said = ["scores of a comparison stay those of all compared documents: for other numbers, compare again"]
             assert notes.lines() == (said if options and aggregator == "document" else [])
+
+
+@pytest.mark.parametrize(
+    ("budget", "shared"), [(Budget(2), False), (Budget(2, pooled=True), True), (Budget(per_query=9), True)]
+)
+def test_evidence_of_a_budget_per_query_is_said_to_be_of_its_depth(
+    tmp_path: Path, budget: Budget, shared: bool
+) -> None:
+    scorer: Any = SimpleNamespace(fingerprint="lexical k1=0.9")
+    selector = CheapSelector("bm25", [scorer], budget)
+    write_evidence(tmp_path / "e", [EVIDENCE], scorer=f"cross-encoder | tokens(length=9) | {selector.fingerprint}")
+    notes = analyze.depth(tmp_path / "e", FIRST, QRELS, [1]).notes
+    said = ["the documents of a query shared their passages: with fewer documents, rerank scores other passages"]
+    assert notes.lines() == (said if shared else [])
 
 
 def test_each_analysis_takes_values_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from longrank.collections import read_qrels, read_run
 from longrank.errors import InputError
 from longrank.evaluation.systems import places_of
 from longrank.formats.evidence import COMPARED, check_complete, missing_in, open_evidence
+from longrank.ranking.cascade import shares_budget
 from longrank.registries import plain_value, whole_numbers
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
@@ -175,6 +176,8 @@ def _open(
     check_complete(header, evidence)
     if COMPARED in header and any(find_aggregation(name).needs_document_score for name in names):
         notes.say("scores of a comparison stay those of all compared documents: for other numbers, compare again")
+    if shares_budget(str(header.get("scorer", ""))):
+        notes.say("the documents of a query shared their passages: with fewer documents, rerank scores other passages")
     if setup.first_stage is not None:
         records = comparing_first_stage(records, setup.first_stage, notes)
     return replace(setup, missing=missing_in(header), mix=mix_of(header)), records
