@@ -126,6 +126,11 @@ def _plain(value: Any) -> Any:
     return str(value) if plain is value else plain
 
 
+def assigned(assignments: Assignments) -> set[str]:
+    """Return the names of the settings that assignments set: ``section.key``."""
+    return {text.partition("=")[0].strip() for text in listed(assignments)}
+
+
 def refuse_twice(given: Mapping[str, Any], assignments: Assignments) -> None:
     """Refuse a setting that stands among assignments, too.
 
@@ -136,7 +141,7 @@ def refuse_twice(given: Mapping[str, Any], assignments: Assignments) -> None:
     Raises:
         InputError: names the setting.
     """
-    keys = {text.partition("=")[0].strip() for text in listed(assignments)}
+    keys = assigned(assignments)
     for key, value in sorted(given.items()):
         if value is not None and key in keys:
             what = f"{key} is given twice: as {key.rpartition('.')[2]} and as a setting"

@@ -10,6 +10,8 @@ import typer
 from longrank.aggregation import AGGREGATORS
 from longrank.cli import console
 
+_AGGREGATORS = [name for name, kind in AGGREGATORS.items() if not (kind.example or kind.needs_document_score)]
+
 
 def calibrate(
     cheap: Annotated[Path, typer.Argument(help="Evidence of the cheap scorer.", metavar="CHEAP")],
@@ -20,7 +22,7 @@ def calibrate(
     k: Annotated[int, typer.Option("-k", help="Size of the top-k that must be preserved.")] = 10,
     risk: Annotated[float, typer.Option(help="Allowed mean share of the true top-k that is missed.")] = 0.05,
     aggregator: Annotated[
-        str, typer.Option("--aggregator", "-a", help=f"An aggregator without options: {', '.join(AGGREGATORS)}.")
+        str, typer.Option("--aggregator", "-a", help=f"An aggregator: {', '.join(_AGGREGATORS)}.")
     ] = "maxp",
 ) -> None:
     """Learn which documents cannot enter the top-k.

@@ -53,8 +53,8 @@ def write_index(
     check_shards(shards)
     if options.compressed:
         zstandard()
-    if not 1 <= options.original_copies <= (1 if expansions is None else _MOST_COPIES):
-        fix = f"1 to {_MOST_COPIES} with expansions, else 1"
+    if not 1 <= options.original_copies <= (_MOST_COPIES if options.index_only or expansions is not None else 1):
+        fix = f"1 to {_MOST_COPIES} with expansions or fields for the index only, else 1"
         raise InputError("`original_copies` is out of range", got=options.original_copies, fix=fix)
     located: Iterable[Located] = locate_documents(documents, notes)
     try:

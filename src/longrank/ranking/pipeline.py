@@ -118,6 +118,8 @@ def open_pipeline(
     name = f"pipeline '{pipeline}'" if is_read else "this pipeline"
     for setting in unread(settings) if is_read else ():
         notes.say(f"{setting} has no effect: {name} has no passage scorer")
+    if settings.scorer is not None and settings.final.interpolate is None and settings.final.normalize != "none":
+        notes.say("final.normalize has no effect without final.interpolate")
     if settings.scorer is None and model is not None:
         raise InputError(f"{name} has no passage scorer, so it takes no model", got=model)
     if settings.scorer is None and score_cache is not None:

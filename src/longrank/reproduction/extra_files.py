@@ -7,12 +7,13 @@ reproduction folder depends on them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longrank.collections.collection import IRDS
 from longrank.errors import InputError, shown
+from longrank.reproduction.assignments import flat
 from longrank.reproduction.folders import fingerprint, identity_of
 from longrank.reproduction.inputs import QRELS, QUERIES
 from longrank.training.settings import PLACES
@@ -38,6 +39,14 @@ class ExtraFiles:
         self._recipe, self._models, self._collection = recipe, models, collection
         self.files: list[Path] = []
 
+    def every(self) -> list[Path]:
+        """Return the files found so far, all others that settings name, and those of the models of trainings."""
+        named = list(map(Path, _texts(self._recipe.settings)))
+        training = dict(flat(self._recipe.settings.get("train", {})))
+        folders = [Path(str(training[key])) for key in PLACES if training.get(key)]
+        more = [*named, *(path for folder in folders for path in sorted(folder.rglob("*")))]
+        return [*self.files, *(path for path in dict.fromkeys(more) if path.is_file() and path not in self.files)]
+
     def passage_judgments(self, name: str) -> str | Path:
         """Return a file as `file` does; without it, the collection itself if ir_datasets has judgments of its passages.
 
@@ -61,24 +70,8 @@ class ExtraFiles:
         if path is None:
             what = f"{self._recipe.paper}, {self._recipe.item}, needs a file that the collection lacks"
             raise InputError(what, path=self._collection.name, got=name)
-        self._record(path)
+        self.files.append(path)
         return path
-
-    def run(self, name: str) -> Path | None:
-        """Return a run file by its path; None: there is no such file."""
-        path = Path(name)
-        if not path.is_file():
-            return None
-        self._record(path)
-        return path
-
-    def record_training(self, settings: Mapping[str, object]) -> None:
-        """Record the files, and the files of the folders, that ``section.key`` -> value of a training name."""
-        for place in (Path(str(settings[key])) for key in PLACES if settings.get(key)):
-            self._record(*([place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())))
-
-    def _record(self, *paths: Path) -> None:
-        self.files += [path for path in paths if path not in self.files]
 
     def topics(self, setting: str, *, irds: bool = False) -> tuple[Path, Path] | None:
         """Return queries and judgments in the folder that a setting names; None if the setting is empty.
@@ -103,7 +96,7 @@ class ExtraFiles:
         if queries is None or qrels is None:
             what = f"setting {setting} names a folder without {QUERIES} or {QRELS}"
             raise InputError(what, got=named)
-        self._record(queries, qrels)
+        self.files += (queries, qrels)
         return queries, qrels
 
     def results_of(self, setting: str, names: Sequence[Path], role: str, *keys: str) -> list[Path]:
@@ -126,7 +119,7 @@ class ExtraFiles:
                 what = f"setting {setting} names a folder of this recipe on another collection, which lacks a file"
                 raise InputError(what, path=path, fix="reproduce the recipe on that collection first")
         self._check_alike(there, role, keys)
-        self._record(*files)
+        self.files += files
         return files
 
     def _check_alike(self, there: Path, role: str, keys: Sequence[str]) -> None:
@@ -137,3 +130,13 @@ class ExtraFiles:
             if begun["settings"].get(key) != self._recipe.settings[key]:
                 got = f"{key} {shown(begun['settings'].get(key))} there, {shown(self._recipe.settings[key])} here"
                 raise InputError("was made with another setting", path=there, got=got)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts in a value and in the lists and tables of the value."""
+    if isinstance(value, str) and value:
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for part in value.values() for text in _texts(part))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        yield from (text for part in value for text in _texts(part))

@@ -21,6 +21,7 @@ from longrank.retrieval.dense import open_dense
 from longrank.retrieval.expanded import WithFeedback as WithFeedback
 from longrank.retrieval.feedback import FEEDBACKS as FEEDBACKS
 from longrank.retrieval.feedback import Feedback
+from longrank.retrieval.feedback.rocchio import Rocchio
 from longrank.retrieval.hybrid import Hybrid as Hybrid
 from longrank.retrieval.hybrid import open_hybrid, open_sparse_hybrid
 from longrank.retrieval.presets import PRESETS as PRESETS
@@ -151,6 +152,8 @@ def _by_words(index: Index, stage: FirstStage, notes: Notes) -> Searcher | WithF
     make: Callable[..., Searcher] = SIMILARITIES[stage.similarity]
     searcher = make(index, doc_lengths=stage.doc_lengths, notes=notes, **stage.parameters)
     feedback = make_feedback(stage)
+    if isinstance(feedback, Rocchio):
+        feedback.note_unused(notes)
     return searcher if feedback is None else WithFeedback(searcher, feedback)
 
 

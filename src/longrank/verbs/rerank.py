@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from longrank.collections import read_queries, read_run
-from longrank.config import Assignments, listed, refuse_twice
+from longrank.config import Assignments, assigned, listed, refuse_twice
 from longrank.engines import Engine, EngineOptions, Local
 from longrank.errors import InputError
 from longrank.index import Index
@@ -120,6 +120,8 @@ def rerank(
     final = {"final.depth": depth, "final.tail": tail, "scorer.options.device": devices[0] if devices else None}
     given = {key: value for key, value in final.items() if value is not None}
     refuse_twice(given, assignments)
+    for name in sorted(name for name in assigned(assignments) if name.startswith("first_stage.")):
+        notes.say(f"{name} has no effect: the run is the first stage")
     opened = open_pipeline(
         index,
         pipeline,

@@ -78,6 +78,7 @@ def test_predicted_queries_come_after_fields_of_the_index(tmp_path: Path) -> Non
     corpus = CorpusOptions(index_only=("url",))
     index = Index.build(documents, corpus=corpus, expansions=tmp_path / "predicted.jsonl", original_copies=3)
     assert index.lengths.tolist() == [3 * 1 + 1 + 2]  # https ("a" is a stop word), blue, green
+    assert Index.build(documents, corpus=corpus, original_copies=3).lengths.tolist() == [3 * 1 + 1]
 
 
 def test_an_index_without_such_fields_has_the_same_record_as_before() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -382,6 +383,19 @@ def test_a_setting_that_a_pipeline_without_a_scorer_does_not_read_is_noted(index
     notes = Notes()
     open_pipeline(index, "bm25", assignments=["final.interpolate=0.3", "final.depth=5"], notes=notes)
     assert notes.lines() == ["final.interpolate has no effect: pipeline 'bm25' has no passage scorer"]
+
+
+def test_settings_without_effect_are_noted(tmp_path: Path) -> None:
+    index = longrank.Index.build([("d", "a fox"), ("e", "the moon")], tmp_path / "index")
+    without = ["final.normalize=minmax"]
+    said = "final.normalize has no effect without final.interpolate"
+    assert longrank.search(index, "fox", pipeline="lexical", assignments=without).notes.lines() == [said]
+    run, together = longrank.retrieve(index, {"1": "fox"}), [*without, "final.interpolate=0.5"]
+    options: dict[str, Any] = {"pipeline": "lexical", "assignments": [*together, "first_stage.k1=2"]}
+    assert longrank.rerank(index, {"1": "fox"}, run, **options).notes.lines() == [
+        "first_stage.k1 has no effect: the run is the first stage"
+    ]
+    assert longrank.search(index, "fox", **options).notes.lines() == []
 
 
 @pytest.mark.parametrize("title", [False, True])

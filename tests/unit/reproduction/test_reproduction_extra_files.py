@@ -54,18 +54,19 @@ def test_other_topics_are_a_folder_with_queries_and_judgments(tmp_path: Path) ->
     assert found.files == [other / "queries.jsonl.gz", other / "qrels.txt"]
 
 
-def test_runs_and_what_trainings_name_are_recorded_once(tmp_path: Path) -> None:
-    found = elsewhere(tmp_path, {})
-    assert found.run(str(tmp_path / "my.run")) is None
-    for name in ("my.run", "teacher.evidence", "model/weights"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    assert found.run(str(tmp_path / "my.run")) == tmp_path / "my.run"
-    places = {"teacher.evidence": "teacher.evidence", "network.model": "model", "samples.model_run": "my.run"}
-    settings = {key: str(tmp_path / place) for key, place in places.items()}
-    for more in ({}, {"teacher.model": ""}, {"read.passages": str(tmp_path / "teacher.evidence")}):
-        found.record_training(settings | more)
-    assert found.files == [tmp_path / name for name in ("my.run", "model/weights", "teacher.evidence")]
+def test_each_file_that_settings_name_is_recorded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("my.run", "map.tsv", "teacher.evidence", "model/a/weights", "model/config", "other/weights"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    train = {"network": {"model": "model"}, "teacher": {"evidence": "teacher.evidence", "model": ""}, "loop": [1]}
+    options = ["--mapping", "map.tsv", ["my.run"]]
+    settings = {"candidates": "my.run", "options": options, "k": 3, "empty": "", "folder": "other"}
+    found = elsewhere(tmp_path, {**settings, "train": train})
+    assert found.file("map.tsv") == tmp_path / "map.tsv"
+    names = ["my.run", "map.tsv", "teacher.evidence", "model/a/weights", "model/config"]
+    assert found.every() == [tmp_path / "map.tsv", *map(Path, names)]
+    assert elsewhere(tmp_path, {}).every() == []
 
 
 def test_scores_of_another_model_or_kind_are_not_taken_for_these(tmp_path: Path) -> None:

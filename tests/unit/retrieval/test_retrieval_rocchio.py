@@ -23,8 +23,9 @@ from feedback_collections import (
 )
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.retrieval import BM25, Hits
+from longrank.retrieval import BM25, Hits, make_retriever
 from longrank.retrieval.feedback import Rocchio
+from longrank.types import Notes
 
 
 def test_the_sum_by_hand(fruit: Index) -> None:
@@ -44,6 +45,13 @@ def test_the_sum_by_hand(fruit: Index) -> None:
 def test_fb_terms_cuts_the_mean(fruit: Index) -> None:
     expanded = Rocchio(fb_terms=1).expand({"fig": 2.0}, hits_of((0, 9.0), (1, 1.0)), fruit)
     assert expanded == {"fig": 1.0, "apple": 0.75}
+
+
+def test_settings_of_non_relevant_documents_without_weight_are_noted(fruit: Index) -> None:
+    for gamma, said in ((0.0, ["negative_docs has no effect while gamma is 0"]), (0.1, [])):
+        notes = Notes()
+        make_retriever(fruit, notes=notes, feedback="rocchio", negative_docs=3, gamma=gamma)
+        assert notes.lines() == said
 
 
 def test_non_relevant_documents_take_weight_away(fruit: Index) -> None:

@@ -28,9 +28,7 @@ _ALONE = {"alpha": "0"}  # of ``weigh``: no first stage, so that it only joins t
 
 def with_train_settings(bench: Workbench, overrides: Overrides) -> dict[str, object]:
     """Return ``section.key`` -> value of a training; the recipe's ``train`` wins over `overrides`."""
-    own = dict(flat(bench.settings["train"]))
-    bench.extra_files.record_training(own)
-    return {**overrides, **own}
+    return {**overrides, **dict(flat(bench.settings["train"]))}
 
 
 def train(
@@ -115,11 +113,11 @@ def applied(bench: Workbench, name: str, use: Use, model: str, candidates: Path)
 def first_stage(bench: Workbench, name: str) -> Path:
     """Return the run of a first stage, or a run file that the user names instead."""
     if name not in FIRST_STAGES:
-        run = bench.extra_files.run(name)
-        if run is None:
-            fix = f"name a run file or {' or '.join(FIRST_STAGES)}"
-            raise InputError("no such first stage or file", got=name, fix=fix)
-        return run
+        if not Path(name).is_file():
+            raise InputError(
+                "no such first stage or file", got=name, fix=f"name a run file or {' or '.join(FIRST_STAGES)}"
+            )
+        return Path(name)
     grid, fixed = _grid(bench, name)
     if grid:
         rule = _TUNING[name][1]

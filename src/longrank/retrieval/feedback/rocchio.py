@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from longrank.index import Index
 from longrank.retrieval.feedback.terms import added, heaviest, occurrences, ordered, rare, spelling
 from longrank.retrieval.searcher import Hits, Searcher, check
+from longrank.types import Notes
 
 _DEPTH = 50  # documents of the first pass, of which the last count as non-relevant: Anserini's rerankCutoff
 
@@ -53,6 +54,12 @@ class Rocchio:
             check(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
         for name in ("alpha", "beta", "gamma"):
             check(name, getattr(self, name), 0 <= getattr(self, name) < float("inf"), "a finite number from 0")
+
+    def note_unused(self, notes: Notes) -> None:
+        """Note settings of the non-relevant documents if these have no weight."""
+        for field in fields(self):
+            if field.name.startswith("negative") and not self.gamma and getattr(self, field.name) != field.default:
+                notes.say(f"{field.name} has no effect while gamma is 0")
 
     @property
     def first_pass(self) -> int:
