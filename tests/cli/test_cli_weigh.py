@@ -267,5 +267,19 @@ def test_a_folder_that_a_full_disk_left_is_written_again_and_an_earlier_result_s
     assert {path.name: path.read_bytes() for path in out.iterdir()} == whole
 
 
+def test_a_folder_that_another_command_left_unfinished_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / ".unfinished").write_text("tuning.json")
+    assert weigh(folder, tmp_path / "out") == 2
+    assert (
+        "out: holds an unfinished result with tuning.json, and none of weigh; run the command"
+        in capsys.readouterr().err
+    )
+    (tmp_path / "out" / ".unfinished").write_text("weights.json")
+    assert weigh(folder, tmp_path / "out") == 0
+
+
 def disk_full(*args: object) -> None:
     raise LongRankError("no space left on device")

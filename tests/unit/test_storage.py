@@ -93,6 +93,44 @@ def test_rights_that_a_new_file_would_not_have_are_kept(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "shared.run").stat().st_mode) == 0o666
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_file_that_is_written_again_keeps_its_owner_and_group(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.touch()
+    os.chown(path, 1234, 4321)
+    path.chmod(0o660)
+    with atomic_write(path) as stream:
+        stream.write(b"1 0 d 1")
+    status = path.stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 4321, 0o660)
+
+
+@pytest.mark.parametrize("refused", [[1234], [1234, -1]])
+def test_an_owner_that_cannot_be_kept_stops_no_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: list[int]
+) -> None:
+    path, given = tmp_path / "qrels.txt", []
+    path.touch()
+    real = Path.stat
+
+    def owned(place: Path, **options: Any) -> os.stat_result:
+        status = real(place, **options)
+        return os.stat_result((*status[:4], 1234, 4321, *status[6:])) if place == path else status
+
+    def chown(place: Path, owner: int, group: int) -> None:
+        if owner in refused:
+            raise PermissionError(1, "Operation not permitted")
+        given.append((owner, group))
+
+    with monkeypatch.context() as another:
+        another.setattr(Path, "stat", owned)
+        another.setattr(os, "chown", chown)
+        with atomic_write(path) as stream:
+            stream.write(b"1 0 d 1")
+    assert path.read_bytes() == b"1 0 d 1"
+    assert given == ([] if -1 in refused else [(-1, 4321)])
+
+
 def test_a_write_protected_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, access = tmp_path / "run.txt", os.access
     path.write_text("kept")

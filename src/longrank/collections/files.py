@@ -11,9 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from errno import ELOOP, ENOENT, ENOTDIR
 from pathlib import Path
-from stat import S_ISREG
 from typing import NoReturn
 
 from longrank.collections.collection import documents_of
@@ -22,6 +20,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.formats.arrow import dataset_files
 from longrank.formats.cord19 import METADATA, is_cord19
 from longrank.formats.corpora import EXTENSIONS, WHOLE_FILES, format_of, may_be
+from longrank.formats.opening import is_file
 from longrank.formats.records import CorpusOptions, FileOptions, SourceFile
 from longrank.small_files import check_path
 from longrank.storage import MANIFEST, open_manifest
@@ -157,7 +156,7 @@ def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
         )
         chosen = (Path(parent, name) for name in sorted(files) if _is_chosen(before / name, options, False))
         for path in chosen:
-            if _is_file(path):
+            if is_file(path):
                 yield path
             else:
                 skip(path, "links to nothing, pipes and devices skipped", "", options, notes)
@@ -166,19 +165,6 @@ def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
 def refuse_unlisted(error: OSError) -> NoReturn:
     """Raise InputError for a folder that `os.walk` cannot list."""
     raise InputError(f"cannot be read: {error.strerror or error}", path=error.filename)
-
-
-def _is_file(path: Path) -> bool:
-    """Tell whether a path leads to a file.
-
-    A folder may be listed and not entered; Python 3.14's `Path.is_file` hides that.
-    """
-    try:
-        return S_ISREG(path.stat().st_mode)
-    except OSError as error:
-        if error.errno not in (ENOENT, ENOTDIR, ELOOP):
-            refuse_unlisted(error)
-        return False
 
 
 def _is_chosen(path: Path, options: FileOptions, folder: bool) -> bool:

@@ -19,7 +19,7 @@ from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.jsonl import read_json
 from longrank.formats.lines import TextOptions, read_lines
-from longrank.formats.opening import open_bytes
+from longrank.formats.opening import is_file, open_bytes
 from longrank.formats.records import CorpusOptions, Record, SourceFile
 from longrank.types import Notes
 
@@ -100,7 +100,7 @@ def _texts(row: _Row, path: Path, notes: Notes) -> dict[str, str]:
     abstract, body = row.values.get("abstract", "").strip(), ""
     where = f"{path}:{row.line}"
     names = _parses(row.values)
-    parse = next((found for name in names if (found := _inside(path, row.line, name)).is_file()), None)
+    parse = next((found for name in names if is_file(found := _inside(path, row.line, name))), None)
     if parse is not None:
         paper = read_json(parse, notes)
         body = "\n\n".join(_paragraphs(paper, "body_text", parse))

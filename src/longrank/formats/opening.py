@@ -9,7 +9,9 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from errno import ELOOP, ENOENT, ENOTDIR
 from pathlib import Path
+from stat import S_ISREG
 from typing import BinaryIO, cast
 
 from longrank.errors import InputError
@@ -132,6 +134,22 @@ class _Gzip(gzip.GzipFile):
     def close(self) -> None:
         super().close()
         self.packed.close()
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether a path leads to a file.
+
+    A folder may be listed and not entered; Python 3.14's `Path.is_file` hides that.
+
+    Raises:
+        InputError: a folder on the way cannot be entered.
+    """
+    try:
+        return S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        if error.errno in (ENOENT, ENOTDIR, ELOOP):
+            return False
+        raise InputError(f"cannot be read: {error.strerror or error}", path=path) from None
 
 
 def _check_name(path: Path) -> None:

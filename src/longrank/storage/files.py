@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_IMODE, S_ISREG
 from typing import IO, Any, TypeAlias
 
 from longrank.errors import BeingWritten, Changed, InputError, LongRankError
 from longrank.small_files import check_path
-from longrank.storage.temporaries import is_still, rights_of, temporary_file
+from longrank.storage.temporaries import is_still, temporary_file
 
 Stamp: TypeAlias = tuple[int, int, int]
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
@@ -25,7 +25,9 @@ _DESCRIPTORS = re.compile(r"/dev/fd|/proc/.+/fd")
 
 @contextmanager
 def atomic_write(path: Path, mode: str = "wb", check: Callable[[], object] | None = None) -> Iterator[IO[Any]]:
-    """Open a file that appears at `path` only when the block ends without an error; a file there leaves it its rights.
+    """Open a file that appears at `path` only when the block ends without an error.
+
+    A file that is there leaves the new file its rights and its owner.
 
     Args:
         path: the file; its folder must exist.
@@ -51,12 +53,26 @@ def _replacing(path: Path, mode: str, check: Callable[[], object] | None) -> Ite
             yield stream
             stream.flush()
             sync(stream.fileno())
-        if (rights := rights_of(path)) is not None:
-            temporary.chmod(rights)  # those that the umask took, too
+        _keep_rights(path, temporary)
         if check is not None:
             check()
         temporary.replace(path)
         _sync_name(path)
+
+
+def _keep_rights(path: Path, new: Path) -> None:
+    """Give a new file the rights of the file that it replaces, and the owner and group as far as the system allows."""
+    try:
+        old = path.stat()
+    except FileNotFoundError:
+        return
+    made = new.stat()
+    for owner in (old.st_uid, -1):  # only root may give files away; a member of the group may give them the group
+        with suppress(OSError):
+            if (made.st_uid, made.st_gid) != (old.st_uid, old.st_gid):
+                os.chown(new, owner, old.st_gid)
+            break
+    new.chmod(S_IMODE(old.st_mode))  # those that the umask took, too
 
 
 def _sync_name(path: Path) -> None:

@@ -10,17 +10,24 @@ from pathlib import Path
 from longrank.collections.databases import is_address, shown_source
 from longrank.errors import InputError
 from longrank.index.sources import Sources, SourceState
-from longrank.verbs.source_states import places_now, stands_for_matches
+from longrank.verbs.source_states import lost_full_texts, places_now, stands_for_matches
 
 
 def check_not_emptied(sources: Sources, index: Path, now: Mapping[str, SourceState]) -> None:
-    """Refuse a source that held documents at the last update and holds none: a failed export looks like that.
+    """Refuse a source that held documents, or full texts, at the last update and holds none.
+
+    A failed export looks like that, and so does a folder that is not mounted.
 
     Files of patterns count together, too, since the files that match now may be others than those of the last update.
 
     Raises:
         InputError: such a source; a build refuses it, too.
     """
+    for path in sorted(
+        path for path in now if path in sources.files and lost_full_texts(sources.files[path], now[path])
+    ):
+        what = "full texts lay beside this table at the last update, and none does now; nothing is changed"
+        raise InputError(what, path=path, fix="put the JSON files back, or build the index again")
     places = {*places_now(sources, index)}
     patterns = [place for place in sources.places if stands_for_matches(place, sources)]
     named = {*sources.places} - {*patterns}

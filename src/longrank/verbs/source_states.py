@@ -30,6 +30,7 @@ None: the file is away. Inodes are left out, since some network disks change the
 """
 
 _OF_COLLECTIONS = ("docs.jsonl", "corpus.jsonl", METADATA)  # files of documents, beside which others are not read
+_NO_TEXTS = f" {hashlib.sha256().hexdigest()}"
 _UNREAD = "unread "
 _GONE = (FileNotFoundError, NotADirectoryError)
 
@@ -207,6 +208,12 @@ def _state(path: Path, format: str, known: SourceState | None) -> SourceState:
     return table._replace(mtime_ns=-1, sha256=f"{table.sha256} {_digest_of_texts(path.parent)}", ids=ids)
 
 
+def lost_full_texts(before: SourceState, now: SourceState) -> bool:
+    """Tell whether all full texts of a CORD-19 release are gone that were there before."""
+    had_some = " " in before.sha256.removeprefix(_UNREAD) and not before.sha256.endswith(_NO_TEXTS)
+    return had_some and now.sha256.endswith(_NO_TEXTS)
+
+
 def _digest_of_texts(folder: Path) -> str:
     """Return a digest of the names, sizes and times of the JSON files below a folder."""
     digest = hashlib.sha256()
@@ -217,10 +224,15 @@ def _digest_of_texts(folder: Path) -> str:
     return digest.hexdigest()
 
 
+def _refuse_unlisted(error: OSError) -> None:
+    if not isinstance(error, _GONE):
+        refuse_unlisted(error)
+
+
 def _full_texts(folder: Path) -> Iterator[Path]:
     """Yield the JSON files below a folder, also those of linked folders that lie elsewhere, each of these once."""
     own, linked = folder.resolve(), set[Path]()
-    for parent, folders, files in os.walk(folder, onerror=refuse_unlisted, followlinks=True):
+    for parent, folders, files in os.walk(folder, onerror=_refuse_unlisted, followlinks=True):
         for place in sorted(Path(parent, name) for name in folders):
             if place.is_symlink():
                 target = place.resolve()

@@ -224,6 +224,8 @@ def _apply(
     digests: dict[str, RowsDigest] = {}
     read_again = digested(locate_in_files(places_now(sources, index.path), writer.notes, corpus), digests)
     others = _others(_noted(read_again, ids, elsewhere), index, sources.corpus)
+    if _changed_elsewhere(sources, index):
+        others = _replacing(others, index, sources, writer.notes)
     before, first = len(writer), next(others, None)
     replaced = writer.add(chain([first], others), replace=True, **options) if first is not None else 0
     added = len(writer) - before + replaced
@@ -281,6 +283,16 @@ def _noted(documents: Iterator[Located], ids: dict[str, list[str]], elsewhere: d
 def _others(documents: Iterator[Located], index: Index, corpus: CorpusOptions) -> Iterator[Located]:
     """Yield the documents that the index lacks or holds with other content."""
     return (located for located in documents if corpus.index_only or not _is_stored(located.document, index))
+
+
+def _replacing(documents: Iterator[Located], index: Index, sources: Sources, notes: Notes) -> Iterator[Located]:
+    """Yield documents; count those that replace a document of another command, whose id no file had."""
+    known = {doc_id for state in sources.files.values() for doc_id in state.ids}
+    for located in documents:
+        doc_id = located.document.doc_id
+        if doc_id in index and doc_id not in known:
+            notes.add("documents that another command had added, replaced by documents of files with their ids", doc_id)
+        yield located
 
 
 def _is_stored(document: Document, index: Index) -> bool:

@@ -127,6 +127,21 @@ def test_a_document_added_by_hand_under_the_id_of_a_document_that_left_is_delete
     assert notes.lines()[1:] == [f"{what}: 1 (first: y)"]
 
 
+def test_a_file_with_the_id_of_a_document_added_by_hand_replaces_the_document_and_is_counted(
+    folder: Path, tmp_path: Path
+) -> None:
+    index = tmp_path / "notes.index"
+    sync([folder], index)
+    with Index(index).writer() as writer:
+        writer.add([("d.txt", "My own.")])
+        writer.add([("a.txt", "Changed by hand.")], replace=True)
+    (folder / "d.txt").write_text("Pigs grunt.")
+    sync([folder], index, notes=(notes := Notes()))
+    assert read(index) == {"a.txt": "Dogs bark.", "b.txt": "Cats purr.", "d.txt": "Pigs grunt."}
+    what = "documents that another command had added, replaced by documents of files with their ids"
+    assert notes.lines()[1:] == [f"{what}: 1 (first: d.txt)"]
+
+
 def test_a_record_of_an_earlier_version_is_trusted(folder: Path, tmp_path: Path) -> None:
     index = tmp_path / "notes.index"
     sync([folder], index)
@@ -586,6 +601,39 @@ def test_full_texts_of_a_cord19_release_are_sources_as_its_table_is(tmp_path: Pa
         assert sync([release], tmp_path / "index").changed == [str(release / "metadata.csv")]
         assert text in read(tmp_path / "index")["a"]
         assert not any(sync([release], tmp_path / "index"))
+
+
+def test_a_release_whose_full_texts_are_all_gone_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release, index = tmp_path / "release", tmp_path / "index"
+    parses = release / "document_parses"
+    parses.mkdir(parents=True)
+    table = "cord_uid,sha,title,abstract,pdf_json_files,pmc_json_files\n"
+    (release / "metadata.csv").write_text(table + "a,s,Bees,honey,document_parses/s.json,\n")
+    (parses / "s.json").write_text(json.dumps({"body_text": [{"text": "wax", "section": ""}], "abstract": []}))
+    sync([release], index)
+    before = read(index)
+    parses.rename(tmp_path / "away")
+    with pytest.raises(
+        InputError, match=r"metadata\.csv: full texts lay beside this table at the last update, and none"
+    ):
+        sync([release], index)
+    (tmp_path / "away").rename(parses)
+    assert not any(sync([release], index)) and read(index) == before
+
+    def refusing(path: Path, **options: Any) -> Any:
+        if path.name == "s.json":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, **options)
+
+    real = Path.stat
+    os.utime(release / "metadata.csv", (1_000_000_000, 1_000_000_000))
+    with (release / "metadata.csv").open("a") as stream:
+        stream.write("b,,Wasps,paper,,\n")
+    with monkeypatch.context() as locked:
+        locked.setattr(Path, "stat", refusing)
+        with pytest.raises(InputError, match=r"s\.json: cannot be read: Permission denied"):
+            Index.build([release])
+    assert sync([release], index).added == 1
 
 
 def test_a_full_text_that_is_away_while_a_release_is_read_is_indexed_when_it_is_back(
