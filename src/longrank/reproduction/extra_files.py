@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from longrank.collections.collection import IRDS
 from longrank.errors import InputError, shown
 from longrank.reproduction.assignments import flat
-from longrank.reproduction.folders import fingerprint, identity_of
+from longrank.reproduction.folders import files_of, fingerprint, identity_of
 from longrank.reproduction.inputs import QRELS, QUERIES
 from longrank.training.settings import PLACES
 
@@ -43,8 +43,8 @@ class ExtraFiles:
         """Return the files found so far, all others that settings name, and those of the models of trainings."""
         named = list(map(Path, _texts(self._recipe.settings)))
         training = dict(flat(self._recipe.settings.get("train", {})))
-        folders = [Path(str(training[key])) for key in PLACES if training.get(key)]
-        more = [*named, *(path for folder in folders for path in sorted(folder.rglob("*")))]
+        models = [str(training[key]) for key in PLACES if training.get(key)]
+        more = [*named, *(path for model in models for path in files_of(model))]
         return [*self.files, *(path for path in dict.fromkeys(more) if path.is_file() and path not in self.files)]
 
     def passage_judgments(self, name: str) -> str | Path:

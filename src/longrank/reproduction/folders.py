@@ -11,7 +11,7 @@ from typing import Any
 
 from longrank.collections.collection import Collection
 from longrank.errors import InputError
-from longrank.networks.model_files import find_model
+from longrank.networks.model_files import absolute_model, find_model
 from longrank.reproduction.assignments import flat
 from longrank.reproduction.phases import PHASES
 from longrank.storage import atomic_write, digest_of, sha256_of
@@ -146,13 +146,24 @@ def check_models(models: Mapping[str, str]) -> None:
 
 def is_description(model: str) -> bool:
     """Tell whether a model is only described in words, since the published model has no name."""
-    return " " in model and not Path(model).is_dir()
+    return " " in model and folder_of(model) is None
+
+
+def folder_of(model: str) -> Path | None:
+    """Return the folder that a model's name leads to; None: it leads to no folder."""
+    folder = Path(absolute_model(model) or "")
+    return folder if folder.is_absolute() and folder.is_dir() else None
+
+
+def files_of(model: str) -> list[Path]:
+    """Return the files of a model that is a folder; none of another model."""
+    folder = folder_of(model)
+    return [] if folder is None else sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def fingerprint(model: str) -> str:
     """Return a digest of a model's folder, or the name of a model that is no folder."""
-    folder = Path(model)
-    if not folder.is_dir():
+    folder = folder_of(model)
+    if folder is None:
         return model
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return digest_of({str(path.relative_to(folder)): sha256_of(path) for path in files})
+    return digest_of({str(path.relative_to(folder)): sha256_of(path) for path in files_of(model)})

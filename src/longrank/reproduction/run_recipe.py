@@ -26,7 +26,16 @@ from longrank.reproduction.departures import (
     folds_of,
     n_folds_of,
 )
-from longrank.reproduction.folders import check_models, claim, fingerprint, is_description, replace, state_of
+from longrank.reproduction.folders import (
+    check_models,
+    claim,
+    files_of,
+    fingerprint,
+    folder_of,
+    is_description,
+    replace,
+    state_of,
+)
 from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
 from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.phases import CHOSEN, Phases, RunCommand
@@ -223,13 +232,13 @@ def _identity(selected: SelectedRecipe, inputs: Mapping[str, str], named: Sequen
 
 def _models(selected: SelectedRecipe) -> dict[str, str]:
     """Return role -> model, of the models that replace the published ones and of the recipe's own folders."""
-    folders = {role: model for role, model in selected.recipe.models.items() if Path(model).is_dir()}
+    folders = {role: model for role, model in selected.recipe.models.items() if folder_of(model) is not None}
     return {**folders, **selected.models}
 
 
 def _states(selected: SelectedRecipe, named: Sequence[Path]) -> dict[Path, Stamp | None]:
     """Return the states of the files of models in folders, and of the files that settings name."""
-    models = (path for model in _models(selected).values() for path in Path(model).rglob("*") if path.is_file())
+    models = (path for model in _models(selected).values() for path in files_of(model))
     return {path: stamp_of(path) for path in (*named, *models)}
 
 

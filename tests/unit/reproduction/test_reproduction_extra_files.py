@@ -11,6 +11,7 @@ import pytest
 from longrank.collections.collection import Collection
 from longrank.errors import InputError
 from longrank.reproduction.extra_files import ExtraFiles
+from longrank.reproduction.folders import fingerprint
 from longrank.reproduction.recipe import Recipe
 
 
@@ -64,9 +65,13 @@ def test_each_file_that_settings_name_is_recorded_once(tmp_path: Path, monkeypat
     settings = {"candidates": "my.run", "options": options, "k": 3, "empty": "", "folder": "other"}
     found = elsewhere(tmp_path, {**settings, "train": train})
     assert found.file("map.tsv") == tmp_path / "map.tsv"
-    names = ["my.run", "map.tsv", "teacher.evidence", "model/a/weights", "model/config"]
-    assert found.every() == [tmp_path / "map.tsv", *map(Path, names)]
+    models = [tmp_path / "model/a/weights", tmp_path / "model/config"]
+    assert found.every() == [tmp_path / "map.tsv", *map(Path, ["my.run", "map.tsv", "teacher.evidence"]), *models]
     assert elsewhere(tmp_path, {}).every() == []
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found = elsewhere(tmp_path, {"train": {"teacher": {"model": "~/other"}}})
+    assert found.every() == [tmp_path / "other/weights"]
+    assert fingerprint("~/other") == fingerprint("other") != fingerprint("~/none") == "~/none"
 
 
 def test_scores_of_another_model_or_kind_are_not_taken_for_these(tmp_path: Path) -> None:
