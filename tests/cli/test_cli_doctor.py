@@ -65,6 +65,21 @@ def test_the_cache_is_listed_and_entries_are_removed(folder: Path, capsys: pytes
     assert cache.entries() == {}
 
 
+def test_a_removal_that_is_killed_leaves_no_half_entry(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(place: Path) -> None:
+        assert place.is_dir()
+        raise KeyboardInterrupt
+
+    cache.use_cache_folder(folder)
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr("shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            cache.remove("models/a")
+    left = [name for name in cache.entries() if name.startswith("models/.a.")]
+    assert cache.entries() == {"demo-1": 1000, "models/b": 20, left[0]: 300}
+    assert cache.remove(left[0]) == 300
+
+
 @pytest.mark.parametrize("arguments", [[], ["demo-1", "--all"], ["../x"], ["models"], ["/etc"], ["none"]])
 def test_only_entries_are_removed(arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder.parent / "x").write_text("mine")

@@ -12,7 +12,10 @@ from longrank.storage import MANIFEST
 from longrank.storage.remote import address_of, newest
 
 Stamp: TypeAlias = tuple[tuple[str, int, int, int], ...]
-"""Path, inode, nanoseconds of the last modification and size of each manifest; of an address, its newest version."""
+"""Path from the index, inode, nanoseconds of the last modification and size of each manifest.
+
+Of an address: its newest version.
+"""
 
 CANNOT_OPEN = (LongRankError, OSError, ValueError, KeyError)
 """Errors of opening an index while it is copied or replaced; a later attempt may succeed."""
@@ -42,5 +45,5 @@ def stamp_of(place: Path | str) -> Stamp:
             state = path.stat()
         except OSError:  # being replaced, or removed
             continue
-        found.append((str(path), state.st_ino, state.st_mtime_ns, state.st_size))
+        found.append((str(path.relative_to(folder)), state.st_ino, state.st_mtime_ns, state.st_size))
     return tuple(found)

@@ -139,7 +139,7 @@ class IndexWriter:
                 `Index.writer` has ended.
         """
         self._check_open()
-        if isinstance(doc_ids, str):
+        if isinstance(doc_ids, str | bytes | bytearray) or not isinstance(doc_ids, Iterable):
             raise InputError("ids of documents are a list", got=doc_ids, fix=f"give [{doc_ids!r}]")
         if missing not in ("error", "ignore"):
             raise InputError("`missing` must be error or ignore", got=missing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from pathlib import Path
 
@@ -49,7 +50,9 @@ def remove(name: str) -> int:
         raise InputError("the cache has no such entry", path=cache_folder(), got=name, fix="longrank cache list")
     place = cache_folder() / name
     if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
+        aside = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+        place.rename(aside)  # first: half a folder would be read as a whole one
+        shutil.rmtree(aside)
     else:
         place.unlink()
     return size

@@ -115,7 +115,8 @@ def converted(model: str, notes: Notes) -> str:
     found = find_source(source)
     place = found.weights[0].parent
     # of a base on the hub, the commit is in the path of the configuration
-    base = [Path(found.base)] if found.base and Path(found.base).is_dir() else []
+    named = Path(found.base or "").expanduser()
+    base = [named] if found.base and named.is_dir() else []
     folders = (place, found.tokenizer, *base)
     settings = {path for folder in folders for path in folder.iterdir() if path.suffix in SUFFIXES}
     read = {*found.weights, found.config, *carried_files(found), *filter(Path.is_file, settings)}

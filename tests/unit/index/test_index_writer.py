@@ -137,8 +137,10 @@ def test_a_document_to_delete_must_be_in_the_index_unless_missing_documents_are_
 
 
 def test_ids_to_delete_are_a_list(index: Index) -> None:
-    with pytest.raises(InputError, match="ids of documents are a list"):
-        index.delete("d1")
+    given: list[Any] = ["d1", b"d1", bytearray(b"d1"), 1]
+    for ids_ in given:
+        with pytest.raises(InputError, match="ids of documents are a list"):
+            index.delete(ids_)
     with pytest.raises(InputError, match="`missing` must be error or ignore"):
         index.delete(["d1"], missing="skip")
 

@@ -485,7 +485,10 @@ def test_an_adapter_of_a_t5s_shared_weights_is_refused(tmp_path: Path) -> None:
     refused(tmp_path / "adapter", r"adapts weights that the base model shares .*\(got 'lm_head'\)", tmp_path / "new")
 
 
-def test_an_adapter_is_converted_again_if_its_base_has_changed(tmp_path: Path, own_cache: Path) -> None:
+@pytest.mark.parametrize("home", [False, True])
+def test_an_adapter_is_converted_again_if_its_base_has_changed(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch, home: bool
+) -> None:
     from safetensors.torch import load_file, save_file
 
     base = save_encoder(tmp_path / "base")
@@ -493,6 +496,10 @@ def test_an_adapter_is_converted_again_if_its_base_has_changed(tmp_path: Path, o
     for path in base.iterdir():  # the adapter has a tokenizer of its own
         if path.is_file() and path.name not in ("config.json", "model.safetensors"):
             shutil.copy(path, tmp_path / "adapter")
+    if home:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        settings = tmp_path / "adapter" / "adapter_config.json"
+        settings.write_text(settings.read_text().replace(str(base), "~/base"))
     first = converted(str(tmp_path / "adapter"), Notes())
     assert converted(str(tmp_path / "adapter"), Notes()) == first
     weights = load_file(base / "model.safetensors")

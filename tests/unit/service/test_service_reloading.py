@@ -62,6 +62,12 @@ async def _found(ask: Ask, query: str, pipeline: str) -> list[str]:
     return [result["doc_id"] for result in reply.json["results"]]
 
 
+def test_a_stamp_is_that_of_an_index_by_whatever_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index, _ = _watched(desk_of(tmp_path))
+    monkeypatch.chdir(index.path.parent)
+    assert stamp_of(Path(index.path.name)) == stamp_of(index.location) != ()
+
+
 def test_no_request_fails_while_the_index_changes(tmp_path: Path, lines: list[str]) -> None:
     desk = desk_of(tmp_path)
     index, reloader = _watched(desk)
