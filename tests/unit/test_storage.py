@@ -131,6 +131,14 @@ def test_an_owner_that_cannot_be_kept_stops_no_writing(
     assert given == ([] if -1 in refused else [(-1, 4321)])
 
 
+def test_a_link_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "new").symlink_to("target")
+    with pytest.raises(InputError, match=r"loop: is a link that leads to itself"):
+        check_writable(tmp_path / "loop")
+    check_writable(tmp_path / "new")
+
+
 def test_a_write_protected_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, access = tmp_path / "run.txt", os.access
     path.write_text("kept")

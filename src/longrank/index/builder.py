@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from longrank.collections.documents import locate_documents
 from longrank.engines import Engine
-from longrank.errors import InputError, LongRankError
+from longrank.errors import InputError
 from longrank.index.batches import batches
 from longrank.index.compressed_texts import zstandard
 from longrank.index.expansions import store
@@ -27,6 +27,7 @@ from longrank.index.publishing import finish, publish
 from longrank.index.segments import Segment
 from longrank.index.shards import at_least, check_shards, write_shards
 from longrank.index.workers import Task, write_segments
+from longrank.storage.files import writing_into
 from longrank.text.analysis import check_analyzer
 from longrank.types import Notes
 
@@ -57,25 +58,22 @@ def write_index(
         fix = f"1 to {_MOST_COPIES} with expansions or fields for the index only, else 1"
         raise InputError("`original_copies` is out of range", got=options.original_copies, fix=fix)
     located: Iterable[Located] = locate_documents(documents, notes)
-    try:
-        with building(folder.absolute()) as work:  # workers may have another current folder
-            stored = None if expansions is None else store(expansions, work / "expansions", progress)
-            if stored:
-                located = stored.joined(located, notes)
-            reader = LanguageReader(options, notes)
-            cut = batches(reader.checked(located), reader.analyzer)
-            cut = cut if shards == 1 else at_least(cut, shards)
-            tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(cut))
-            segments = _written(tasks, engine, progress)
-            if stored:
-                options = replace(options, expansions=stored.finish(notes))
-            if shards == 1:
-                finished = [finish(work / "data", merge(segments, work / "data", options))]
-            else:
-                finished = write_shards(segments, shards, work, options, engine)
-            publish(finished, folder, notes)
-    except OSError as error:
-        raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
+    with writing_into(folder), building(folder.absolute()) as work:  # workers may have another current folder
+        stored = None if expansions is None else store(expansions, work / "expansions", progress)
+        if stored:
+            located = stored.joined(located, notes)
+        reader = LanguageReader(options, notes)
+        cut = batches(reader.checked(located), reader.analyzer)
+        cut = cut if shards == 1 else at_least(cut, shards)
+        tasks = ((work / f"segment-{i:06d}", batch, options) for i, batch in enumerate(cut))
+        segments = _written(tasks, engine, progress)
+        if stored:
+            options = replace(options, expansions=stored.finish(notes))
+        if shards == 1:
+            finished = [finish(work / "data", merge(segments, work / "data", options))]
+        else:
+            finished = write_shards(segments, shards, work, options, engine)
+        publish(finished, folder, notes)
 
 
 def _written(tasks: Iterator[Task], engine: Engine, progress: Callable[[int], object] | None) -> list[Segment]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from longrank.collections.documents import locate_documents
 from longrank.engines import Local
-from longrank.errors import InputError, LongRankError
+from longrank.errors import InputError
 from longrank.formats.records import CorpusOptions
 from longrank.index.batches import batches
 from longrank.index.folder import SegmentName, open_part, open_parts
@@ -32,6 +32,7 @@ from longrank.index.sorted_lists import places_in
 from longrank.index.tiers import Size, next_merge
 from longrank.index.workers import write_segments
 from longrank.storage import verify
+from longrank.storage.files import writing_into
 from longrank.text.analysis import ANALYZERS
 from longrank.types import Notes
 from longrank.types.frames import id_of
@@ -244,13 +245,10 @@ def writing(folder: Path, notes: Notes) -> Iterator[IndexWriter]:
     Raises:
         InputError, LongRankError: as `Index.writer`.
     """
-    try:
-        with building(folder) as work:
-            writer = IndexWriter(folder, work, notes)
-            try:
-                yield writer
-                writer.commit()
-            finally:
-                writer._ended = True
-    except OSError as error:
-        raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
+    with writing_into(folder), building(folder) as work:
+        writer = IndexWriter(folder, work, notes)
+        try:
+            yield writer
+            writer.commit()
+        finally:
+            writer._ended = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -209,7 +209,7 @@ def opened_judging(
     """Open a qrels file for judging, locked until the block ends; it may be new, and keeps the grades that it has.
 
     Args:
-        path: the qrels file. Its queries without a topics file are beside it: ``qrels.queries.jsonl``.
+        path: the qrels file. Its queries without a topics file are beside it: ``qrels.queries.jsonl``, locked, too.
         queries: topics: a file, a collection folder or ``irds:ID``; None: any query.
         depth: documents that each pipeline gives to a pool.
         seed: seed of the order in which pooled documents are shown.
@@ -224,7 +224,7 @@ def opened_judging(
     check_apart(path, queries)
     check_outside(path)
     own = path.with_name(f"{path.stem}.queries.jsonl")
-    with working_on(path):
+    with working_on(path), nullcontext() if queries is not None else working_on(own):
         grades = _grades(path, notes)
         if queries is None:
             topics: Sequence[Query] = read_queries(own, notes) if own.exists() else []

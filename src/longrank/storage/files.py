@@ -104,6 +104,8 @@ def check_writable(path: Path) -> None:
         raise InputError(f"cannot be written: {error.strerror or error}", path=path) from None
     if is_folder:
         raise InputError("is a folder; a file name is needed", path=path)
+    if path.is_symlink() and os.path.islink(os.path.realpath(path)):  # noqa: PTH114 - Path fails on loops
+        raise InputError("is a link that leads to itself", path=path)
     if path.exists() and not path.is_file():  # a rename would replace /dev/stdout for all processes
         raise InputError("is a pipe or a device; a file name is needed", path=path)
     if path.exists() and _is_descriptor(path):  # a rename would replace the file to which the shell appends
@@ -178,6 +180,23 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise LongRankError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def writing_into(folder: Path) -> Iterator[None]:
+    """Raise errors of the disk as a `LongRankError` that names the folder; errors of other places stay as they are.
+
+    Documents may come from code of a caller, which reads files and connections of its own.
+    """
+    try:
+        yield
+    except OSError as error:
+        places = (os.path.abspath(folder), os.path.join(os.path.abspath(folder.parent), "."))  # noqa: PTH100, PTH118
+        is_raised_by_code = error.errno is None and type(error) is not OSError
+        elsewhere = isinstance(error.filename, str) and not os.path.abspath(error.filename).startswith(places)  # noqa: PTH100
+        if is_raised_by_code or elsewhere:
+            raise
+        raise LongRankError(f"cannot write {folder}: {error.strerror or error}") from error
 
 
 def sync(descriptor: int) -> None:

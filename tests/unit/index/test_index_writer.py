@@ -6,13 +6,14 @@ import gc
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import longrank
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index, tiers, verify_index
 from longrank.index.tiers import Size
@@ -134,6 +135,29 @@ def test_a_document_to_delete_must_be_in_the_index_unless_missing_documents_are_
         assert writer.delete(["d1", "d9"], missing="ignore") == 1
     assert notes.lines() == ["documents to delete that the index lacks: 1 (first: d9)"]
     assert ids(Index(index.path)) == ["d2", "d3"]
+
+
+@pytest.mark.parametrize("error", [TimeoutError("the web site"), FileNotFoundError(2, "No such file", "my.txt")])
+def test_an_error_of_the_documents_is_no_error_of_writing(index: Index, tmp_path: Path, error: OSError) -> None:
+    def documents() -> Iterator[tuple[str, str]]:
+        yield "d7", "Dogs bark."
+        raise error
+
+    with pytest.raises(type(error)) as caught, index.writer() as writer:
+        writer.add(documents())
+    assert caught.value is error
+    with pytest.raises(type(error)):
+        Index.build(documents(), tmp_path / "new")
+    assert "d7" not in Index(index.path) and not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("place", ["data/terms", ".i.abcd.tmp/data"])
+def test_an_error_of_writing_names_the_index(index: Index, place: str) -> None:
+    failing = index.path / place if place[0] != "." else index.path.parent / place
+    with pytest.raises(LongRankError, match=f"cannot write {index.path}: Input/output error"), index.writer():
+        raise OSError(5, "Input/output error", str(failing))
+    with pytest.raises(LongRankError, match=r"cannot write .*: 6 requested and 0 written"), index.writer():
+        raise OSError("6 requested and 0 written")
 
 
 def test_ids_to_delete_are_a_list(index: Index) -> None:

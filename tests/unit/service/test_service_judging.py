@@ -186,6 +186,19 @@ def test_evaluate_reads_the_judgments_of_queries_that_clients_asked(
         assert judging.add("rain").query_id == "q3"
 
 
+def test_files_whose_queries_would_be_in_one_file_are_not_judged_at_once(tmp_path: Path) -> None:
+    topics = tmp_path / "topics.jsonl"
+    topics.write_text('{"query_id": "1", "text": "a moon"}\n')
+    with opened_judging(tmp_path / "qrels.txt", notes=Notes()):
+        with (
+            pytest.raises(InputError, match=r"qrels\.queries\.jsonl"),
+            opened_judging(tmp_path / "qrels", notes=Notes()),
+        ):
+            pass
+        with opened_judging(tmp_path / "qrels.tsv", str(topics), notes=Notes()):
+            pass
+
+
 def test_a_topic_does_not_take_the_grades_of_another_query_with_its_id(tmp_path: Path) -> None:
     qrels, topics = tmp_path / "qrels.txt", tmp_path / "topics.jsonl"
     with opened_judging(qrels, notes=Notes()) as judging:
