@@ -356,6 +356,23 @@ def test_pyterrier_analyses_a_query_in_the_language_of_its_row() -> None:
     assert list(zip(found.qid, found.docno, strict=True)) == expected == [("1", "en")]
 
 
+def test_pyterrier_refuses_two_queries_with_one_qid() -> None:
+    pytest.importorskip("pyterrier", reason="needs the extra pyterrier")
+    import pandas as pd
+
+    from longrank.integrations.pyterrier_retriever import LongRankRetriever
+
+    topics = pd.DataFrame([{"qid": "1", "query": "fox"}, {"qid": "1", "query": "moon"}])
+    with pytest.raises(InputError, match=r"two queries have one qid \(got '1'\)"):
+        LongRankRetriever(Index.build([("d", "a fox")]).path, pipeline="bm25")(topics)
+
+
+def test_a_language_without_an_analyzer_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    index = Index.build([{"id": "sw", "text": "samaki", "lang": "sw"}], analyzer_field="lang")
+    LazySearcher(index, "bm25").search("samaki", k=3, passages=1, fields={"lang": "sw"})
+    assert "queries in 'sw', which has no analyzer, read as plain words: 1 (first: q)" in caplog.messages
+
+
 def test_each_search_with_a_filter_that_restricts_nothing_is_logged(
     index: str, caplog: pytest.LogCaptureFixture
 ) -> None:

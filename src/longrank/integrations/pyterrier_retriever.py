@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from longrank.config import Assignments
-from longrank.errors import MissingExtra
+from longrank.errors import InputError, MissingExtra
 from longrank.index.filter_parsing import parse_filter, parse_json, parsed_filter
 from longrank.index.filters import Filter
 from longrank.integrations.reranking import KEY
@@ -74,9 +74,11 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
         """Return the rows of the results.
 
         Raises:
-            InputError: a wrong filter, or the index or the model cannot be loaded.
+            InputError: two queries with one qid, a wrong filter, or the index or the model cannot be loaded.
         """
         pt.validate.query_frame(inp, extra_columns=["query"])
+        if (twice := inp["qid"][inp["qid"].duplicated()]).size:
+            raise InputError("two queries have one qid", got=twice.iloc[0], fix="give each query a qid of its own")
         rows = [row for query in inp.to_dict("records") for row in self._rows(query)]
         return pd.DataFrame(
             rows, columns=[*(name for name in inp.columns if name not in (*_NEW, _PARTIAL)), *self._new]

@@ -15,6 +15,7 @@ from longrank.config import Assignments, listed
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.filters import Filter
+from longrank.index.languages import in_language
 from longrank.integrations.following import Following, absolute, absolute_pipeline
 from longrank.integrations.reranking import KEY, log_notes, made_with, passages_of
 from longrank.networks.model_files import absolute_model
@@ -107,7 +108,7 @@ class LazySearcher:
         with self._lock:
             before, own = self._notes.copy(), Notes()  # of this search alone: each filter is remarked on
             bound = filtered(pipeline, condition, own)
-            asked = Query("q", readable(query), fields)
+            (asked,) = in_language([Query("q", readable(query), fields)], None, pipeline.index.options, own)
             results, counts = search_within(bound, asked, by, k=k, passages=passages, notes=self._notes)
             log_notes(self._notes.since(before))
             log_notes(own)

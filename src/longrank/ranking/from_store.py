@@ -18,7 +18,7 @@ from longrank.retrieval.replay import Replay
 from longrank.retrieval.stores import Store
 from longrank.retrieval.stores.found import run_of
 from longrank.text.words import readable
-from longrank.types import Notes, Query, Run
+from longrank.types import Document, Notes, Query, Run
 
 
 def pipeline_of_candidates(
@@ -54,7 +54,7 @@ def pipeline_of_candidates(
         notes.say(f"the store finds the candidates, not the pipeline's first stage ({own.about})")
     if not found:
         return None
-    index = Index.build([item.document for item in found])
+    index = Index.build([item.document for item in found], analyzer=store.analyzer)
     bare = settings.model_copy(update={"first_stage": Candidates()})
     opened = open_pipeline(
         index, bare, model=model, score_cache=score_cache, notes=notes if opening is None else opening
@@ -74,7 +74,8 @@ def index_of_run(store: Store, queries: Iterable[Query], run: Run, notes: Notes)
     documents = store.documents(sorted(doc_ids), notes) if doc_ids else []
     if doc_ids and not documents:
         raise InputError("the store has none of the run's documents", about=("run",), got=min(doc_ids))
-    return Index.build(sorted(documents, key=lambda document: document.doc_id) or [("none", "")])
+    documents = sorted(documents, key=lambda document: document.doc_id) or [Document("none", "", "")]
+    return Index.build(documents, analyzer=store.analyzer)
 
 
 def shown_fields(index: Index, show: Sequence[str] | None, notes: Notes) -> list[str] | None:

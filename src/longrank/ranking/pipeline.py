@@ -30,7 +30,7 @@ from longrank.protocols import Aggregator, DocumentScorer, Retriever
 from longrank.ranking.evidence_blocks import ScoreBlocks, collect_evidence, evidence_of
 from longrank.ranking.opening import lineage_header, open_aggregator, open_document_scorer
 from longrank.ranking.passages import PassageDocumentScorer
-from longrank.ranking.settings import PipelineSettings, load_pipeline, unread
+from longrank.ranking.settings import PipelineSettings, kept_beside_preset, load_pipeline, unread
 from longrank.retrieval import first_stage, pipeline_retriever
 from longrank.retrieval.deferred import masked
 from longrank.scoring.lexical import reads_words
@@ -118,8 +118,7 @@ def open_pipeline(
     name = f"pipeline '{pipeline}'" if is_read else "this pipeline"
     for setting in unread(settings) if is_read else ():
         notes.say(f"{setting} has no effect: {name} has no passage scorer")
-    if settings.scorer is not None and settings.final.interpolate is None and settings.final.normalize != "none":
-        notes.say("final.normalize has no effect without final.interpolate")
+    _note_settings(pipeline, settings, assignments, notes)
     if settings.scorer is None and model is not None:
         raise InputError(f"{name} has no passage scorer, so it takes no model", got=model)
     if settings.scorer is None and score_cache is not None:
@@ -140,6 +139,16 @@ def open_pipeline(
             check_outside(cache)
         scorer = open_document_scorer(index, settings, model, aggregator, notes, score_cache=cache)
     return Pipeline(settings, index, retriever, scorer, aggregator)
+
+
+def _note_settings(
+    pipeline: str | Path | PipelineSettings, settings: PipelineSettings, assignments: Assignments, notes: Notes
+) -> None:
+    """Note settings without effect, and settings that stay where another preset was given."""
+    for setting in kept_beside_preset(pipeline, settings, assignments):
+        notes.say(f"{setting} of the pipeline stays as it is beside the other preset")
+    if settings.scorer is not None and settings.final.interpolate is None and settings.final.normalize != "none":
+        notes.say("final.normalize has no effect without final.interpolate")
 
 
 def filtered(pipeline: Pipeline, filter: Filter | None, notes: Notes | None = None) -> Pipeline:

@@ -11,6 +11,7 @@ from longrank.protocols import Candidate, CollectionStatistics
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
+from longrank.text.analysis import Analyzer
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
 from longrank.text.words import readable
 from longrank.types import UNMATCHED, Document, Query, is_frame
@@ -43,6 +44,8 @@ def prepared_texts(
     documents: Iterable[str | Document],
     limits: TextLimits,
     statistics: CollectionStatistics | None = None,
+    *,
+    analyzer: Analyzer | None = None,
 ) -> PreparedTexts:
     """Split documents into passages, and select the passages to score; the passage scorer is not called.
 
@@ -52,6 +55,7 @@ def prepared_texts(
         documents: texts, or documents with a title; their ids do not matter.
         limits: limits of reading; tokens are the scorer's, words if it has no model.
         statistics: statistics of a collection; None: those of the documents.
+        analyzer: analysis chain of the documents; None: that of English. With `statistics`, theirs counts.
 
     Raises:
         InputError: the query is empty, there is no document, or `limits` is no `TextLimits`.
@@ -75,7 +79,7 @@ def prepared_texts(
         named = _named(replace(known, title=title, text=read))
         candidates.append(Candidate(Query("q", text), named, 0.0))
         cut.append(shortened)
-    statistics = statistics or TextStatistics([candidate.document for candidate in candidates])
+    statistics = statistics or TextStatistics([candidate.document for candidate in candidates], analyzer)
     block, fewer = _at_most(scorer.prepare(candidates, statistics), limits.passages)
     unread = tuple(a or b for a, b in zip(cut, fewer, strict=True))
     return PreparedTexts(Query("q", text), block, unread, query_cut or scorer.cuts_query(text))

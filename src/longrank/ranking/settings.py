@@ -31,7 +31,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from longrank.aggregation import find_aggregation
 from longrank.aggregation.mixing import METHODS, Mix, check_weight, make_mix
-from longrank.config import Assignments, load_settings, override, refuse_twice, shipped, validated
+from longrank.config import Assignments, assigned, load_settings, override, refuse_twice, shipped, validated
 from longrank.errors import InputError
 from longrank.networks.model_files import absolute_model
 from longrank.registries import checked_options, lookup
@@ -268,6 +268,21 @@ def load_pipeline(
     if settings.scorer is None:
         _check_unread(load_settings(PipelineSettings, "pipeline", _SHIPPED, pipeline, ()), pipeline)
     return settings
+
+
+def kept_beside_preset(
+    pipeline: str | Path | PipelineSettings, now: PipelineSettings, assignments: Assignments
+) -> list[str]:
+    """Return the settings of a pipeline that stay where assignments name another preset: they may mean another unit."""
+    names = assigned(assignments)
+    if not names & {"passages.preset", "first_stage.preset"}:
+        return []
+    before, kept = load_pipeline(pipeline), list[str]()
+    if now.passages.preset != before.passages.preset:
+        kept += [f"passages.options.{name}" for name in before.passages.options if name in now.passages.options]
+    if now.first_stage.preset != before.first_stage.preset:
+        kept += [f"first_stage.{name}" for name in before.first_stage.settings if name in now.first_stage.settings]
+    return [name for name in kept if name not in names and name.rpartition(".")[0] not in names]
 
 
 def with_absolute_paths(settings: PipelineSettings) -> PipelineSettings:

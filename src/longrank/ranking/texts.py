@@ -47,7 +47,7 @@ from longrank.ranking.timed import Deadline, highlights_by, note_unread
 from longrank.ranking.timed_texts import in_list, read_texts_by
 from longrank.registries import check_at_least
 from longrank.scoring.lexical import TextStatistics, reads_words
-from longrank.text.analysis import DECOMPOSED, differs_composed, note_query
+from longrank.text.analysis import DECOMPOSED, Analyzer, differs_composed, note_query
 from longrank.types import Document, Evidence, Float32s, Notes
 
 
@@ -59,7 +59,8 @@ class Reranker:
             whose models are shared.
         model: a Hugging Face name, a folder or an alias; replaces the pipeline's own.
         index: an index or its folder. It gives BM25 of a passage its statistics, and words that it lacks weigh
-            nothing. None: the documents of each call give the statistics. Models need none.
+            nothing. None: the documents of each call give the statistics, and are analysed as those of an open
+            pipeline's index, else as English. Models need none.
         assignments: ``{"passages.preset": "dai"}`` or ``["passages.preset=dai"]``: settings of the pipeline.
         notes: collects the remarks of loading and of all queries; None: only ``reranker.notes`` has them. The `notes`
             of a result are those of its query.
@@ -92,10 +93,11 @@ class Reranker:
             if model is not None or index is not None or assignments:
                 raise InputError("an open pipeline takes no other model, index or settings")
             settings, scorer, self.aggregator = pipeline.settings, pipeline.scorer, pipeline.aggregator
+            self._analyzer: Analyzer | None = pipeline.index.analyzer
             self._made_from: PipelineSettings | Pipeline = pipeline
         else:
             settings, scorer = with_absolute_paths(load_pipeline(pipeline, assignments, model=model)), None
-            self._made_from, self._model = settings, absolute_model(model)
+            self._made_from, self._model, self._analyzer = settings, absolute_model(model), None
             self.aggregator = open_aggregator(settings)
             if settings.scorer is not None:
                 scorer = open_document_scorer(self._statistics, settings, model, self.aggregator, self.notes)
@@ -231,7 +233,7 @@ class Reranker:
         if not reads_words(self.scorer):
             return
         documents = [candidate.document for candidate in texts.block.candidates]
-        statistics = self._statistics or TextStatistics(documents)
+        statistics = self._statistics or TextStatistics(documents, self._analyzer)
         note_query(replace(texts.query, query_id=""), statistics.query_terms, notes)
         for document in documents:
             terms = statistics.document_analyzer(document.doc_id)
@@ -260,7 +262,8 @@ class Reranker:
         Raises:
             InputError: the query is empty, or there is no document.
         """
-        return prepared_texts(scorer or self.scorer, query, documents, limits, self._statistics)
+        statistics, analyzer = self._statistics, self._analyzer
+        return prepared_texts(scorer or self.scorer, query, documents, limits, statistics, analyzer=analyzer)
 
     def ranked(
         self,

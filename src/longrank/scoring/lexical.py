@@ -29,13 +29,17 @@ from longrank.types import Document, Query
 
 
 class TextStatistics:
-    """Statistics of the documents that came with a query, as an index of them would have; counted at first use."""
+    """Statistics of the documents that came with a query, as an index of them would have; counted at first use.
+
+    Args:
+        documents: the documents.
+        analyzer: the analysis chain of query and documents; None: that of English.
+    """
 
     digest = "texts"
-    _analyzer = ANALYZERS["porter"]
 
-    def __init__(self, documents: Sequence[Document]) -> None:
-        self._documents = documents
+    def __init__(self, documents: Sequence[Document], analyzer: Analyzer | None = None) -> None:
+        self._documents, self._analyzer = documents, analyzer or ANALYZERS["porter"]
 
     @cached_property
     def _counts(self) -> tuple[Counter[str], int, int]:
@@ -59,7 +63,7 @@ class TextStatistics:
         return Counter(self._analyzer(query.text))
 
     def document_analyzer(self, doc_id: str) -> Analyzer:
-        """Return the analyzer of English, that of all these documents."""
+        """Return the analyzer, that of all these documents."""
         return self._analyzer
 
     def df(self, term: str) -> int:

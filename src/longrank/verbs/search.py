@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from longrank.config import Assignments, assigned, listed
+from longrank.config import Assignments, listed
 from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
@@ -124,7 +124,8 @@ def _of_store(
     """Return the pipeline on the candidates of a store; None: it finds nothing."""
     if isinstance(pipeline, Pipeline):
         raise InputError("an open pipeline belongs to an index, not to a store", got=source)
-    for name in sorted(name for name in assigned(assignments) if name.startswith("first_stage.")):
-        raise InputError("a store finds the candidates itself", got=name, fix="leave this setting out")
+    for assignment in listed(assignments):
+        if assignment.strip().startswith("first_stage."):
+            raise InputError("a store finds the candidates itself", got=assignment, fix="leave this setting out")
     settings = load_pipeline(pipeline, assignments, model=options.get("model"))
     return pipeline_of_candidates(open_store(source), query, settings, k=k, **options)

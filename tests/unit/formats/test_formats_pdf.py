@@ -293,6 +293,62 @@ def test_lines_with_blanks_between_their_letters_are_counted(tmp_path: Path) -> 
     assert [count for note, count in parsed(path).notes.items() if "R E P O R T" in note] == [1]
 
 
+def spaced(words: str, within: int, between: int) -> str:
+    """Return a line of words whose letters are set apart, without blanks; gaps in thousandths of the size."""
+    drawn = f" -{between} ".join(f" -{within} ".join(f"({letter})" for letter in word) for word in words.split())
+    return f") Tj [{drawn}] TJ ("
+
+
+@pytest.mark.parametrize(
+    ("within", "between", "whole"), [(150, 500, True), (170, 560, True), (150, 300, False), (350, 900, False)]
+)
+def test_words_whose_letters_are_set_apart_are_put_together(
+    within: int, between: int, whole: bool, tmp_path: Path
+) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path, lines = tmp_path / "a.pdf", ["I fill it till it is full", "lilies of hills"]
+    path.write_bytes(pdf_bytes([[spaced(line, within, between) for line in lines], ["I fill it."]]))
+    text = parsed(path).text
+    assert text.replace(" ", "").startswith("Ifillittillitisfull")
+    assert text.startswith("\n".join(lines)) == whole
+
+
+def test_rows_of_a_table_with_narrow_blanks_keep_their_words_apart(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(pdf_bytes([[") Tj [(a) -250 (b) -250 (c) -900 (d) -250 (e) -2900 (f) -250 (g)] TJ ("]]))
+    assert parsed(path).text == "a b c d e f g"
+
+
+def test_pages_whose_fonts_do_not_tell_their_letters_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    font = b"/Subtype /Type0 /BaseFont /X /Encoding /Identity-H /DescendantFonts [<< /Type /Font /Subtype /CIDFontType2"
+    info = b" /BaseFont /X /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>]"
+    written = pdf_bytes([["lights"]]).replace(b"/Subtype /Type1 /BaseFont /Helvetica", font + info)
+    path.write_bytes(written.replace(b"(lights)", b"<002A002B002C002D002E002F>"))
+    notes = [note for note, count in parsed(path).notes.items() if count]
+    assert notes == ["PDF pages whose fonts do not tell their letters, read as other letters"]
+
+
+@pytest.mark.parametrize(
+    ("line", "n"),
+    [
+        ("M -1947", 1),
+        ("MMMMMMMM ABC-12", 1),
+        ("MMMMMMMMMMMM New York", 1),
+        ("MMM 1947", 0),
+        ("MMM 12.5 (7)", 0),
+        ("The word M of 1947-48", 0),
+    ],
+)
+def test_lines_from_right_to_left_with_parts_from_left_to_right_are_counted(line: str, n: int, tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(mapped([[line]], {"M": "05D0"}))
+    assert sum(count for note, count in parsed(path).notes.items() if "from right to left" in note) == n
+
+
 @pytest.mark.parametrize("title", ["untitled", "Untitled"])
 def test_the_default_title_of_pdf_writers_is_no_title(title: str, tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")

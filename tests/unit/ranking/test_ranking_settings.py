@@ -2,17 +2,26 @@ from __future__ import annotations
 
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from collections_of_words import located, random_documents
 from longrank.cli.passage_vectors import PassageVectors
 from longrank.errors import InputError
-from longrank.index import build_index
+from longrank.index import Index, build_index
 from longrank.ranking.pipeline import open_pipeline
-from longrank.ranking.settings import default_pipeline, load_pipeline, shipped_pipelines, unread, with_absolute_paths
+from longrank.ranking.settings import (
+    default_pipeline,
+    kept_beside_preset,
+    load_pipeline,
+    shipped_pipelines,
+    unread,
+    with_absolute_paths,
+)
 from longrank.retrieval import BM25, WithFeedback
 from longrank.retrieval.feedback import RM3
+from longrank.types import Notes
 from longrank.verbs.index import add_vectors
 
 
@@ -167,6 +176,32 @@ def test_a_relative_calibration_stays_the_same_when_the_working_folder_changes(
     assert settings.stop is not None
     assert unread(with_absolute_paths(load_pipeline("bm25"))) == []
     assert settings.stop.calibration == str(tmp_path / "stop.json")
+
+
+@pytest.mark.parametrize(
+    ("assignments", "kept"),
+    [
+        (["passages.preset=sentences"], ["passages.options.length", "passages.options.stride"]),
+        (["passages.preset=windows"], []),
+        (["passages.preset=sentences", "passages.options={length=1, stride=1}"], []),
+        (["passages.preset=sentences", "passages.options.length=1", "passages.options.stride="], []),
+        ({"first_stage.preset": "bm25-lucene", "passages.options.length": 40}, ["first_stage.k1"]),
+        ({"first_stage.preset": "bm25-lucene", "first_stage.k1": 2}, []),
+    ],
+)
+def test_options_of_a_file_that_stay_beside_another_preset_are_named(
+    tmp_path: Path, assignments: Any, kept: list[str]
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        '[first_stage]\nk1 = 3.0\n[passages]\noptions = {length = 60, stride = 30}\n[scorer]\nname = "lexical"\n'
+    )
+    settings = load_pipeline(path, assignments)
+    assert kept_beside_preset(path, settings, assignments) == kept
+    index = Index.build([("d", "a fox")])
+    notes = Notes()
+    open_pipeline(index, path, assignments=assignments, notes=notes)
+    assert notes.lines() == [f"{name} of the pipeline stays as it is beside the other preset" for name in kept]
 
 
 def test_settings_of_a_pipeline_without_a_scorer_can_be_loaded_again(tmp_path: Path) -> None:

@@ -96,6 +96,13 @@ def test_words_are_marked_by_the_analyzer_of_the_index() -> None:
     assert [first.passages[0].text[start:end] for start, end in first.passages[0].words] == ["Häuser"]
 
 
+def test_texts_are_analysed_as_the_documents_of_an_open_pipelines_index() -> None:
+    pytest.importorskip("Stemmer", reason="needs the extra languages")
+    index, texts = Index.build([("a", "Brot")], analyzer="german"), ["Die alten Häuser stehen.", "Brot"]
+    for reranker, n_found in ((Reranker(open_pipeline(index, "lexical", notes=Notes())), 1), (Reranker("lexical"), 0)):
+        assert sum(one.score > 0 for one in reranker.rank("Haus", texts)) == n_found
+
+
 def test_a_word_that_a_served_index_lacks_counts_in_texts_that_come_with_the_query(index: Index) -> None:
     pipeline = open_pipeline(index, "lexical", notes=Notes())
     assert isinstance(pipeline.scorer, PassageDocumentScorer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,8 @@ from longrank.errors import InputError
 from longrank.formats.records import Record
 from longrank.retrieval.stores.found import scored
 from longrank.retrieval.stores.payloads import Hit, records_of_hits
-from longrank.retrieval.stores.settings import StoreSettings
+from longrank.retrieval.stores.postgres_settings import PostgresSettings
+from longrank.retrieval.stores.settings import StoreSettings, settings_of
 from longrank.types import Notes
 
 PLACE = Path("table pages")
@@ -18,6 +20,25 @@ PLACE = Path("table pages")
 
 def rows(*scores: float | None) -> list[tuple[Record, float | None]]:
     return [(Record(f"d{n}", {"text": "t"}, n), score) for n, score in enumerate(scores)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "analyzer"),
+    [
+        ({"table": "t"}, "porter"),
+        ({"table": "t", "language": "german"}, "german"),
+        ({"table": "t", "language": "pg_catalog.simple"}, "none"),
+        ({"table": "t", "language": "my_own"}, "porter"),
+        ({"sql": "SELECT %(query)s", "language": "german"}, "porter"),
+    ],
+)
+def test_texts_of_a_table_are_analysed_as_its_text_search_does(settings: dict[str, Any], analyzer: str) -> None:
+    assert settings_of(PostgresSettings, {"url": "u", **settings}, Path("s.toml")).default_analyzer == analyzer
+
+
+def test_an_unknown_analyzer_of_a_store_is_refused() -> None:
+    with pytest.raises(InputError, match=r"s\.toml: .*unknown analyzer \(got 'klingon'"):
+        settings_of(StoreSettings, {"analyzer": "klingon"}, Path("s.toml"))
 
 
 @pytest.mark.parametrize("scores", [(3.0, 2.0, 2.0, 1.0), (1.0, 1.0), (5.0,), ()])

@@ -233,7 +233,7 @@ def test_weights_that_make_a_score_infinite_are_refused(desk: Service) -> None:
     value = {"query": "fox moon", "documents": [f"{FOX} " * 20], "aggregate": aggregate}
     reply = ask_once(desk, "POST", "/v2/rerank", value)
     assert (reply.status, reply.json["code"]) == (422, "invalid")
-    assert "/aggregate: a document's score is not finite" in reply.json["message"]
+    assert "weights are too large for these sentence scores" in reply.json["message"]
 
 
 def test_the_description_has_the_options_of_each_aggregator() -> None:

@@ -13,8 +13,9 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from longrank.cli.main import main
+from longrank.collections import read_run
 from longrank.errors import InputError
-from longrank.ranking.from_store import pipeline_of_candidates
+from longrank.ranking.from_store import index_of_run, pipeline_of_candidates
 from longrank.ranking.settings import load_pipeline
 from longrank.retrieval.stores import Found
 from longrank.retrieval.stores.found import SeveralTexts
@@ -35,6 +36,8 @@ TEXTS = {
 
 class Shelf:
     """A store in memory that finds documents by one word."""
+
+    analyzer = "porter"
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, int]] = []
@@ -59,6 +62,15 @@ class Shelf:
 @pytest.fixture
 def shelf() -> Shelf:
     return Shelf()
+
+
+def test_words_of_candidates_are_those_of_the_stores_analyzer() -> None:
+    store = Shelf()
+    store.analyzer = "cjk"
+    index = index_of_run(store, [Query("q", "x")], read_run({"q": {"fox": 1.0}}), Notes())
+    assert index.options.analyzer == "cjk"
+    found = pipeline_of_candidates(store, "all", load_pipeline("lexical"), k=2, notes=Notes())
+    assert found is not None and found.index.options.analyzer == "cjk"
 
 
 def desk(shelf: Any, *choices: PipelineChoice) -> Service:

@@ -6,6 +6,7 @@
   hyphens that the page does not show have the box of that letter, and are left out.
 - A line end is left out if the next character follows on the same baseline; behind a small gap, it is a blank. PDFium
   ends a line before objects of one glyph, such as ligatures, on pages of short lines.
+- Blanks that PDFium makes between letters set apart are left out where the line's gaps between words are far larger.
 - A blank is put before the number of a footnote, which is raised and small: "Harbours1" was one word. Numbers behind
   fewer than four letters are powers (m2).
 - Words of letters that are read from the right are put in order (`right_to_left`).
@@ -35,6 +36,10 @@ _RAISED, _SMALL = 0.1, 0.9  # of the height of the letter before
 
 _SAMPLE = 64  # characters of a page
 
+_SHORT, _SHORT_SHARE = 2, 0.3  # letters of a word, and share of such words in lines whose words may be broken
+_WITHIN, _BETWEEN = 0.16, 2.5  # gaps within words, of the height of a line; gaps between words, of those within
+_LEFT_OUT = "\uffff"  # which no text has
+
 _Place = Callable[[int], int]  # the number of the character at an offset of the text
 
 
@@ -58,14 +63,52 @@ def _turns(layer: Any, n: int, rotation: int) -> Iterator[int]:
             yield (round(angle / 90) * 90 + rotation) % 360
 
 
+def lacks_unicode(layer: Any) -> bool:
+    """Tell whether the fonts of a page do not tell the letters of most characters, so that others stand for them."""
+    n = layer.count_chars()
+    places = [place for place in range(0, n, n // _SAMPLE + 1) if pdfium.FPDFText_GetUnicode(layer, place) > ord(" ")]
+    n_lacking = sum(int(pdfium.FPDFText_HasUnicodeMapError(layer, place) == 1) for place in places)
+    return 2 * n_lacking > len(places)
+
+
 def text_of(layer: Any) -> str:
     """Return the text of a page."""
     text: str = layer.get_text_range()
     lacks_none = layer.count_chars() == len(text)
     place_of: _Place = int if lacks_none else partial(pdfium.FPDFText_GetCharIndexFromTextIndex, layer)
+    text = _marked(layer, text, place_of)
     rare = [kind for kind in (_FROM_RIGHT, _NOTED) if kind.search(text)]
     doubtful = re.compile("|".join(kind.pattern for kind in (*rare, _DOUBTFUL)))  # `re` keeps so few patterns
-    return doubtful.sub(lambda found: _repaired(layer, found, place_of), text)
+    return doubtful.sub(lambda found: _repaired(layer, found, place_of), text).replace(_LEFT_OUT, "")
+
+
+def _marked(layer: Any, text: str, place_of: _Place) -> str:
+    """Return the text of a page with marks in place of the blanks within words, whose letters are set apart."""
+    lines = [(found.start(), found[0]) for found in re.finditer("[^\r\n]+", text)]
+    doubtful = [(start, line) for start, line in lines if _has_short_words(line)]
+    if not any(_within_words(layer, line, start, place_of) for start, line in doubtful):
+        return text
+    marked = {place for start, line in lines for place in _within_words(layer, line, start, place_of)}
+    return "".join(_LEFT_OUT if place in marked else letter for place, letter in enumerate(text))
+
+
+def _has_short_words(line: str) -> bool:
+    words = line.split()
+    return sum(len(word) <= _SHORT for word in words) > max(2, _SHORT_SHARE * len(words))
+
+
+def _within_words(layer: Any, line: str, start: int, place_of: _Place) -> list[int]:
+    """Return the offsets of the small gaps of a line, if PDFium made all its blanks, and the other gaps are alike."""
+    blanks = [start + found.start() for found in re.finditer(r"(?<=\S) (?=\S)", line)]
+    places = [place_of(blank) for blank in blanks]
+    if not blanks or not all(pdfium.FPDFText_IsGenerated(layer, place) == 1 for place in places):
+        return []
+    _, bottom, _, top = layer.get_charbox(places[0] - 1, loose=True)
+    gaps = [_gap(layer, place) / (top - bottom or 1) for place in places]
+    within, between = [gap for gap in gaps if gap < _WITHIN], [gap for gap in gaps if gap >= _WITHIN]
+    if not within or len(between) < 2 or min(between) < _BETWEEN * max(within) or max(between) > 2 * min(between):
+        return []
+    return [blank for blank, gap in zip(blanks, gaps, strict=True) if gap < _WITHIN]
 
 
 def _repaired(layer: Any, found: re.Match[str], place_of: _Place) -> str:

@@ -32,7 +32,13 @@ class Found(NamedTuple):
 
 
 class Store(Protocol):
-    """A store of documents that finds candidates itself; safe to call from several threads."""
+    """A store of documents that finds candidates itself; safe to call from several threads.
+
+    Attributes:
+        analyzer: name of the analysis chain of its texts, for scorers and marks that read words.
+    """
+
+    analyzer: str
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         """Check the settings, which the file `path` holds."""

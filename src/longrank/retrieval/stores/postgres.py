@@ -52,6 +52,7 @@ class Postgres:
             raise MissingExtra("searching PostgreSQL", "postgres") from None
         self._path = path
         self._settings = settings_of(PostgresSettings, settings, path)
+        self.analyzer = self._settings.analyzer or self._settings.default_analyzer
         self._address = parse_address(self._settings.url)
         if self._address.scheme not in ("postgres", "postgresql") or self._address.query:
             fix = "write postgresql://USER@HOST/NAME; the query stands in `sql`"

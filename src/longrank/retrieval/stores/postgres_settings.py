@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from longrank.retrieval.stores.settings import StoreSettings
+from longrank.text.analysis import ANALYZERS
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -51,6 +52,17 @@ class PostgresSettings(StoreSettings):
             raise ValueError("%(vector)s in `sql` and `encoder` need each other")
         return self
 
+    @property
+    def default_analyzer(self) -> str:
+        """The analyzer of the text search configuration, where there is one; English with `sql`."""
+        language = self.language.removeprefix("pg_catalog.")
+        if self.sql is not None:
+            return "porter"
+        return language if language in ANALYZERS else _ANALYZERS.get(language, "porter")
+
+
+_ANALYZERS = {"simple": "none"}
+"""Text search configurations whose analyzer has another name; English has ``porter``."""
 
 _ANY = (
     "(SELECT string_agg('''' || replace(replace(lexeme, '\\', '\\\\'), '''', '''''') || '''', ' | ')::tsquery "

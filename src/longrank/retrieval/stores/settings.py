@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from annotated_types import Gt, Le
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from longrank.config import validated
 from longrank.errors import InputError
 from longrank.small_files import MIB, read_small
+from longrank.text.analysis import check_analyzer
 
 S = TypeVar("S", bound="StoreSettings")
+
+
+def _known_analyzer(name: str) -> str:
+    check_analyzer(name)
+    return name
 
 
 class StoreSettings(BaseModel):
@@ -24,6 +30,8 @@ class StoreSettings(BaseModel):
         text: field or column of the text, into which evidence has its offsets.
         metadata: other fields to keep; None: what the store returns.
         encoder: a bi-encoder that makes the query vector: a name, a folder or an alias; None: no vector is made.
+        analyzer: analysis chain of the texts, for scorers and marks that read words: a name in
+            `longrank.text.analysis.ANALYZERS`; None: `default_analyzer`.
         timeout: seconds until a request is given up.
     """
 
@@ -33,7 +41,13 @@ class StoreSettings(BaseModel):
     text: Annotated[str, Field(min_length=1)] = "text"
     metadata: list[str] | None = None
     encoder: Annotated[str, Field(min_length=1)] | None = None
+    analyzer: Annotated[str, AfterValidator(_known_analyzer)] | None = None
     timeout: Annotated[float, Gt(0), Le(3600)] = 10.0
+
+    @property
+    def default_analyzer(self) -> str:
+        """The analyzer of texts if the settings name none: English."""
+        return "porter"
 
 
 def settings_of(model: type[S], data: Mapping[str, Any], path: Path) -> S:
