@@ -60,6 +60,9 @@ def test_an_index_follows_its_files_and_is_changed(capsys: pytest.CaptureFixture
     Path("docs/5.txt").write_text("grape")
     assert main(["sync", "docs", "-o", ADDRESS]) == 0
     assert "1 new; documents: 1 added, 0 deleted, 5 in the index" in said(capsys)[0]
+    Path("ids").write_text("zz\n")
+    assert main(["index", "--delete", "ids", ADDRESS]) == 2
+    assert f"{ADDRESS}: no such document in the index (got 'zz')" in said(capsys)[1]
     Path("ids").write_text("4.txt\n")
     assert main(["index", "--delete", "ids", ADDRESS]) == 0
     assert "documents\t4" in said(capsys)[0]

@@ -67,7 +67,12 @@ def changing(place: Path | str, notes: Notes | None = None, *, anew: bool = Fals
         base = None if anew else _base(store, before)
         if base is not None:
             _copy(base, folder)
-        yield folder
+        try:
+            yield folder
+        except InputError as error:
+            if error.path is not None and Path(error.path).is_relative_to(folder):  # which is gone when it is read
+                error.located("/".join([address, *Path(error.path).relative_to(folder).parts]))
+            raise
         contents = contents_of(folder)
         if base is not None and before is not None:
             _check_copy(base, before, contents)
