@@ -20,53 +20,25 @@ def matching(source: str) -> tuple[str, ...]:
     A file whose name holds the characters of a pattern is a path. ``**`` matches folders at any depth.
 
     Raises:
-        InputError: no file or folder matches, or a folder on the way cannot be listed.
+        InputError: no file or folder matches.
     """
     if not is_pattern(source):
         return (source,)
     found = sorted(glob(source, recursive=True))  # noqa: PTH207
-    _check_listed(source)
     if not found:
         raise InputError("no file or folder matches", got=source)
     return tuple(found)
 
 
-def _check_listed(pattern: str) -> None:
-    """Refuse a pattern that leads through a folder that cannot be read, which `glob` takes for an empty folder.
-
-    An update would take the files of the folder for deleted.
-    """
-    above = ""
-    for part in pattern.split("/"):
-        if has_magic(above) or has_magic(part):
-            for folder in glob(above, recursive=True) if above else ("",):  # noqa: PTH207
-                _check_folder(folder, part)
-        if part == "**":
-            for folder in glob(f"{above}**/", recursive=True):  # noqa: PTH207
-                _check_folder(folder, part)
-        above += f"{part}/"
-
-
-def _check_folder(folder: str, part: str) -> None:
-    """Refuse a folder that cannot be listed, or entered, for a part of a pattern."""
-    try:
-        if has_magic(part):
-            with os.scandir(folder or ".") as entries:
-                for entry in entries:
-                    entry.stat(follow_symlinks=False)
-                    break
-        else:
-            os.lstat(f"{folder}{part}")
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        fix = "make the folder readable, or name the other folders"
-        raise InputError(f"cannot be read: {error.strerror or error}", path=folder, fix=fix) from None
-
-
 def is_pattern(source: str) -> bool:
     """Tell whether a source is a pattern, and not a file or folder whose name holds the characters of a pattern."""
     return has_magic(source) and not glob(escape(source))  # noqa: PTH207 - Path.glob loses a leading ./ and takes no root
+
+
+def fixed_part(pattern: str) -> str:
+    """Return the folder that all matches of a pattern are in."""
+    parts = pattern.split("/")
+    return "/".join(parts[: next(n for n, part in enumerate(parts) if has_magic(part))]) or "/"
 
 
 def absolute_pattern(pattern: str) -> str:

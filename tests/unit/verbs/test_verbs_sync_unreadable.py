@@ -63,6 +63,39 @@ def test_a_file_that_cannot_be_opened_is_left_out_of_a_build_and_indexed_later(
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark.", "b.txt": "Cats purr."}
 
 
+@pytest.mark.parametrize("pattern", ["notes/*/*.txt", "notes/**/*.txt", "**/*.txt"])
+@pytest.mark.parametrize("files_open", [False, True])
+def test_documents_of_a_folder_that_a_pattern_cannot_list_stay(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, files_open: bool
+) -> None:
+    """`glob` takes such a folder for an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("x/d.txt", "y/e.txt", "y/f.txt"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"Dogs {name}.")
+    sync([pattern], tmp_path / "index")
+    before = read(tmp_path / "index")
+    (folder / "x" / "d.txt").write_text("Cats purr.")
+    (folder / "y" / "f.txt").unlink()
+
+    def refusing(call: Any) -> Any:
+        def refused(path: Any = ".", **options: Any) -> Any:
+            if str(path).rstrip("/").endswith("notes/y") or (not files_open and "notes/y/" in str(path)):
+                raise PermissionError(13, "Permission denied", str(path))
+            return call(path, **options)
+
+        return refused
+
+    with monkeypatch.context() as locked:
+        locked.setattr(os, "scandir", refusing(os.scandir))
+        locked.setattr(Path, "stat", refusing(Path.stat))
+        sync([pattern], tmp_path / "index", notes=(notes := Notes()))
+    assert [line.split(":")[0] for line in notes.lines()] == [LEFT.partition(":")[0]]
+    (changed,) = (doc_id for doc_id in before if doc_id.endswith("d.txt"))
+    assert read(tmp_path / "index") == {**before, changed: "Cats purr."}
+    assert sync([pattern], tmp_path / "index").deleted == 1
+
+
 @pytest.mark.parametrize("by_hand", [False, True])
 @pytest.mark.parametrize("name", ["b.txt", "b.jsonl", "TREC"])
 def test_a_file_that_cannot_be_opened_keeps_its_documents_and_stops_no_update(
