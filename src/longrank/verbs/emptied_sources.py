@@ -14,20 +14,13 @@ from longrank.verbs.source_states import lost_full_texts, places_now, stands_for
 
 
 def check_not_emptied(sources: Sources, index: Path, now: Mapping[str, SourceState]) -> None:
-    """Refuse a source that held documents, or full texts, at the last update and holds none.
-
-    A failed export looks like that, and so does a folder that is not mounted.
+    """Refuse a source that held documents at the last update and holds none: a failed export looks like that.
 
     Files of patterns count together, too, since the files that match now may be others than those of the last update.
 
     Raises:
         InputError: such a source; a build refuses it, too.
     """
-    for path in sorted(
-        path for path in now if path in sources.files and lost_full_texts(sources.files[path], now[path])
-    ):
-        what = "full texts lay beside this table at the last update, and none does now; nothing is changed"
-        raise InputError(what, path=path, fix="put the JSON files back, or build the index again")
     places = {*places_now(sources, index)}
     patterns = [place for place in sources.places if stands_for_matches(place, sources)]
     named = {*sources.places} - {*patterns}
@@ -41,6 +34,18 @@ def check_not_emptied(sources: Sources, index: Path, now: Mapping[str, SourceSta
         what = f"holds no document, and held {then[place]} at the last update; nothing is changed"
         fix = "put documents there, or build the index again without this source"
         raise InputError(what, path=shown_source(place) if is_address(place) else place, fix=fix)
+
+
+def check_full_texts(sources: Sources, now: Mapping[str, SourceState]) -> None:
+    """Refuse changed documents of a CORD-19 release whose full texts are all gone, as if a folder is not mounted.
+
+    Raises:
+        InputError: names the table.
+    """
+    for path in sorted(now.keys() & sources.files.keys()):
+        if lost_full_texts(sources.files[path], now[path]):
+            what = "full texts lay beside this table at the last update, and none does now; nothing is changed"
+            raise InputError(what, path=path, fix="put the JSON files back, or build the index again")
 
 
 def _within(path: str, places: Set[str]) -> list[str]:

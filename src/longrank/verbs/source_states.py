@@ -14,7 +14,7 @@ from typing import TypeAlias
 from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import places_of
-from longrank.collections.files import files_of, holds_no_documents, named_files, refuse_unlisted
+from longrank.collections.files import files_of, holds_no_documents, named_files
 from longrank.collections.patterns import absolute_pattern, fixed_part, is_pattern, matching
 from longrank.errors import InputError
 from longrank.formats.cord19 import METADATA, is_cord19
@@ -245,15 +245,10 @@ def _digest_of_texts(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _refuse_unlisted(error: OSError) -> None:
-    if not isinstance(error, _GONE):
-        refuse_unlisted(error)
-
-
 def _full_texts(folder: Path) -> Iterator[Path]:
     """Yield the JSON files below a folder, also those of linked folders that lie elsewhere, each of these once."""
     own, linked = folder.resolve(), set[Path]()
-    for parent, folders, files in os.walk(folder, onerror=_refuse_unlisted, followlinks=True):
+    for parent, folders, files in os.walk(folder, followlinks=True):
         for place in sorted(Path(parent, name) for name in folders):
             if place.is_symlink():
                 target = place.resolve()

@@ -19,7 +19,7 @@ from longrank.index.sources import Sources, SourceState, read_sources, write_sou
 from longrank.index.writer import IndexWriter
 from longrank.storage.remote import changing
 from longrank.types import Document, Notes
-from longrank.verbs.emptied_sources import check_not_emptied
+from longrank.verbs.emptied_sources import check_full_texts, check_not_emptied
 from longrank.verbs.recorded_build import telling_state
 from longrank.verbs.rows_digest import RowsDigest, digested
 from longrank.verbs.source_states import (
@@ -245,6 +245,8 @@ def _apply(
         now[path] = state._replace(ids=tuple(own))
     mark_unread(now, ids, visited, sources.files)
     check_not_emptied(sources, index.path, now)
+    if replaced:
+        check_full_texts(sources, now)
     return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
 
 

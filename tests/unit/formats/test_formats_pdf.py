@@ -293,24 +293,45 @@ def test_lines_with_blanks_between_their_letters_are_counted(tmp_path: Path) -> 
     assert [count for note, count in parsed(path).notes.items() if "R E P O R T" in note] == [1]
 
 
-def spaced(words: str, within: int, between: int) -> str:
-    """Return a line of words whose letters are set apart, without blanks; gaps in thousandths of the size."""
-    drawn = f" -{between} ".join(f" -{within} ".join(f"({letter})" for letter in word) for word in words.split())
-    return f") Tj [{drawn}] TJ ("
+class Drawn:
+    """A text layer of letters of width 10; ``_`` in `text` stands for a blank that PDFium makes within a word."""
+
+    def __init__(self, text: str, letters: float, within: float, between: float) -> None:
+        self.text, self.starts, at = text.replace("_", " "), list[float](), 0.0
+        for letter, following in zip(text, f"{text[1:]} ", strict=True):
+            self.starts.append(at)
+            if letter.isspace() or letter == "_":
+                at += within if letter == "_" else between
+            else:
+                at += 10 + letters * (following not in "_ \r")
+
+    def get_charbox(self, place: int, loose: bool) -> tuple[float, float, float, float]:
+        return self.starts[place], 0.0, self.starts[place] + 10, 12.0
+
+
+BROKEN = "A fi_rst hi_ve ne_e_ds li_ttle room, ti_ll i_t i_s full\r\nof woods and their tre_es, and hil_ls"
 
 
 @pytest.mark.parametrize(
-    ("within", "between", "whole"), [(150, 500, True), (170, 560, True), (150, 300, False), (350, 900, False)]
+    ("gaps", "made", "whole"),
+    [
+        ((1.2, 1.5, 5), 1, True),
+        ((1.2, 1.5, 2.9), 1, False),  # words are hardly wider apart than letters
+        ((0.1, 1.5, 5), 1, False),  # as in most fonts: the small gaps are blanks
+        ((1.2, 1.5, 5), 0, False),  # the file has blanks
+    ],
 )
 def test_words_whose_letters_are_set_apart_are_put_together(
-    within: int, between: int, whole: bool, tmp_path: Path
+    gaps: tuple[float, float, float], made: int, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
-    path, lines = tmp_path / "a.pdf", ["I fill it till it is full", "lilies of hills"]
-    path.write_bytes(pdf_bytes([[spaced(line, within, between) for line in lines], ["I fill it."]]))
-    text = parsed(path).text
-    assert text.replace(" ", "").startswith("Ifillittillitisfull")
-    assert text.startswith("\n".join(lines)) == whole
+    from longrank.formats.parsed import text_layer
+
+    layer = Drawn(BROKEN, *gaps)
+    monkeypatch.setattr(text_layer, "origin", lambda layer, place: (layer.starts[place], 0.0))
+    monkeypatch.setattr("pypdfium2.raw.FPDFText_IsGenerated", lambda layer, place: made)
+    marked = text_layer._marked(layer, layer.text, int)
+    assert marked.replace("\uffff", "") == (BROKEN.replace("_", "") if whole else layer.text)
 
 
 def test_rows_of_a_table_with_narrow_blanks_keep_their_words_apart(tmp_path: Path) -> None:

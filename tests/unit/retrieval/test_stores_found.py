@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,17 @@ def rows(*scores: float | None) -> list[tuple[Record, float | None]]:
 )
 def test_texts_of_a_table_are_analysed_as_its_text_search_does(settings: dict[str, Any], analyzer: str) -> None:
     assert settings_of(PostgresSettings, {"url": "u", **settings}, Path("s.toml")).default_analyzer == analyzer
+
+
+def test_texts_in_a_language_whose_packages_are_missing_are_read_as_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_of(PostgresSettings, {"url": "u", "table": "t", "language": "german"}, Path("s.toml"))
+    monkeypatch.setitem(sys.modules, "Stemmer", None)
+    assert settings.chosen_analyzer() == "porter"
+    settings.note_analyzer(notes := Notes())
+    assert notes.lines() == ["texts in german are read as English: pip install 'longrank[languages]'"]
+    english = settings_of(PostgresSettings, {"url": "u", "table": "t"}, Path("s.toml"))
+    english.note_analyzer(quiet := Notes())
+    assert (english.chosen_analyzer(), quiet.lines()) == ("porter", [])
 
 
 def test_an_unknown_analyzer_of_a_store_is_refused() -> None:

@@ -619,6 +619,14 @@ def test_a_release_whose_full_texts_are_all_gone_is_refused(tmp_path: Path, monk
         sync([release], index)
     (tmp_path / "away").rename(parses)
     assert not any(sync([release], index)) and read(index) == before
+    (release / "mine.json").write_text("{}")  # of something else
+    assert sync([release], index)[3:] == (0, 0)
+    (parses / "s.json").rename(tmp_path / "away.json")
+    (release / "mine.json").unlink()
+    with pytest.raises(InputError, match="full texts lay beside this table"):
+        sync([release], index)
+    (tmp_path / "away.json").rename(parses / "s.json")
+    sync([release], index)
 
     def refusing(path: Path, **options: Any) -> Any:
         if path.name == "s.json":

@@ -19,7 +19,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from math import degrees
+from statistics import median
 from typing import Any
 
 import pypdfium2.raw as pdfium
@@ -37,7 +39,8 @@ _RAISED, _SMALL = 0.1, 0.9  # of the height of the letter before
 _SAMPLE = 64  # characters of a page
 
 _SHORT, _SHORT_SHARE = 2, 0.3  # letters of a word, and share of such words in lines whose words may be broken
-_WITHIN, _BETWEEN = 0.16, 2.5  # gaps within words, of the height of a line; gaps between words, of those within
+_PAIR, _PAIRS, _FEWEST_PAIRS = re.compile(r"[^\W_](?=[^\W_])"), 32, 5  # letters side by side, and how many are measured
+_WIDER = 2.0  # gaps between words, of the gaps within words
 _LEFT_OUT = "\uffff"  # which no text has
 
 _Place = Callable[[int], int]  # the number of the character at an offset of the text
@@ -86,10 +89,18 @@ def _marked(layer: Any, text: str, place_of: _Place) -> str:
     """Return the text of a page with marks in place of the blanks within words, whose letters are set apart."""
     lines = [(found.start(), found[0]) for found in re.finditer("[^\r\n]+", text)]
     doubtful = [(start, line) for start, line in lines if _has_short_words(line)]
-    if not any(_within_words(layer, line, start, place_of) for start, line in doubtful):
+    apart = [gap for start, line in doubtful for gap in _letter_gaps(layer, line, start, place_of)]
+    within_words = partial(_within_words, layer, place_of=place_of, usual=median(apart) if apart else 0.0)
+    if not any(within_words(line, start) for start, line in doubtful):
         return text
-    marked = {place for start, line in lines for place in _within_words(layer, line, start, place_of)}
+    marked = {place for start, line in lines for place in within_words(line, start)}
     return "".join(_LEFT_OUT if place in marked else letter for place, letter in enumerate(text))
+
+
+def _letter_gaps(layer: Any, line: str, start: int, place_of: _Place) -> list[float]:
+    """Return gaps between letters of a line that stand side by side, without a blank: near 0 in most fonts."""
+    places = [place_of(start + found.start()) for found in islice(_PAIR.finditer(line), _PAIRS)]
+    return [_gap_behind(layer, place, place + 1) for place in places]
 
 
 def _has_short_words(line: str) -> bool:
@@ -97,18 +108,23 @@ def _has_short_words(line: str) -> bool:
     return sum(len(word) <= _SHORT for word in words) > max(2, _SHORT_SHARE * len(words))
 
 
-def _within_words(layer: Any, line: str, start: int, place_of: _Place) -> list[int]:
-    """Return the offsets of the small gaps of a line, if PDFium made all its blanks, and the other gaps are alike."""
+def _within_words(layer: Any, line: str, start: int, *, place_of: _Place, usual: float) -> list[int]:
+    """Return the offsets of the blanks of a line that are about as wide as the gaps between its letters.
+
+    PDFium has made all blanks of such a line, and the gaps between words are far wider, and alike. `usual`: the gap
+    between letters of the page, for a line with few letters side by side.
+    """
     blanks = [start + found.start() for found in re.finditer(r"(?<=\S) (?=\S)", line)]
     places = [place_of(blank) for blank in blanks]
     if not blanks or not all(pdfium.FPDFText_IsGenerated(layer, place) == 1 for place in places):
         return []
-    _, bottom, _, top = layer.get_charbox(places[0] - 1, loose=True)
-    gaps = [_gap(layer, place) / (top - bottom or 1) for place in places]
-    within, between = [gap for gap in gaps if gap < _WITHIN], [gap for gap in gaps if gap >= _WITHIN]
-    if not within or len(between) < 2 or min(between) < _BETWEEN * max(within) or max(between) > 2 * min(between):
+    letter_gaps = _letter_gaps(layer, line, start, place_of)
+    apart = median(letter_gaps) if len(letter_gaps) >= _FEWEST_PAIRS else usual
+    gaps = [_gap(layer, place) for place in places]
+    within, between = [gap for gap in gaps if gap < _WIDER * apart], [gap for gap in gaps if gap >= _WIDER * apart]
+    if not within or len(between) < 2 or min(between) < _WIDER * max(within) or max(between) > 2 * min(between):
         return []
-    return [blank for blank, gap in zip(blanks, gaps, strict=True) if gap < _WITHIN]
+    return [blank for blank, gap in zip(blanks, gaps, strict=True) if gap < _WIDER * apart]
 
 
 def _repaired(layer: Any, found: re.Match[str], place_of: _Place) -> str:
@@ -135,8 +151,13 @@ def _blank(layer: Any, found: re.Match[str], place_of: _Place) -> str:
 
 def _gap(layer: Any, place: int) -> float:
     """Return the width of the blank at a place."""
-    start, _ = origin(layer, place + 1)
-    _, _, end, _ = layer.get_charbox(place - 1, loose=True)
+    return _gap_behind(layer, place - 1, place + 1)
+
+
+def _gap_behind(layer: Any, place: int, following: int) -> float:
+    """Return the width between a character and the one that follows."""
+    start, _ = origin(layer, following)
+    _, _, end, _ = layer.get_charbox(place, loose=True)
     return float(start - end)
 
 

@@ -52,7 +52,7 @@ class Postgres:
             raise MissingExtra("searching PostgreSQL", "postgres") from None
         self._path = path
         self._settings = settings_of(PostgresSettings, settings, path)
-        self.analyzer = self._settings.analyzer or self._settings.default_analyzer
+        self.analyzer = self._settings.chosen_analyzer()
         self._address = parse_address(self._settings.url)
         if self._address.scheme not in ("postgres", "postgresql") or self._address.query:
             fix = "write postgresql://USER@HOST/NAME; the query stands in `sql`"
@@ -65,6 +65,7 @@ class Postgres:
         values: dict[str, Any] = {"query": query.text.replace("\0", " "), "k": k}
         if self._encoder is not None:
             values["vector"] = f"[{','.join(map(repr, self._encoder.vector(query, notes)))}]"
+        self._settings.note_analyzer(notes)
         statement = self._settings.sql or search_of_table(self._settings)
         rows = self._rows(statement, values, k)
         return scored([self._apart(record) for record in rows], self._address.place, notes)
@@ -75,6 +76,7 @@ class Postgres:
         if settings.sql is not None and settings.documents is None:
             fix = 'set documents = "SELECT id AS doc_id, ... WHERE id = ANY(%(ids)s)"'
             raise InputError("`sql` alone cannot give documents by their ids", path=self._path, fix=fix)
+        settings.note_analyzer(notes)
         rows = self._rows(settings.documents or by_ids(settings), {"ids": _array(doc_ids)}, None)
         return documents_of((self._apart(record)[0] for record in rows), self._address.place, notes)
 

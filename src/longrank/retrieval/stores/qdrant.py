@@ -73,7 +73,7 @@ class Qdrant:
         self._path, self._lock = path, threading.Lock()
         self._settings = settings_of(QdrantSettings, settings, path)
         self._encoder = QueryEncoder(self._settings.encoder)
-        self.analyzer = self._settings.analyzer or self._settings.default_analyzer
+        self.analyzer = self._settings.chosen_analyzer()
         self._seen: set[str] = set()
         self._make, self._key = qdrant_client.QdrantClient, secret_in(path, self._settings.key_file)
 

@@ -113,7 +113,7 @@ class SearchEngine(ABC):
             raise InputError("no such file", path=self.ca_certs)
         encoder = self.settings.encoder
         self._encoder = None if encoder is None else QueryEncoder(encoder)
-        self.analyzer = self.settings.analyzer or self.settings.default_analyzer
+        self.analyzer = self.settings.chosen_analyzer()
         self._seen: set[str] = set()
 
     def search(self, query: Query, k: int, notes: Notes) -> list[Found]:

@@ -10,9 +10,10 @@ from annotated_types import Gt, Le
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from longrank.config import validated
-from longrank.errors import InputError
+from longrank.errors import InputError, MissingExtra
 from longrank.small_files import MIB, read_small
 from longrank.text.analysis import check_analyzer
+from longrank.types import Notes
 
 S = TypeVar("S", bound="StoreSettings")
 
@@ -48,6 +49,21 @@ class StoreSettings(BaseModel):
     def default_analyzer(self) -> str:
         """The analyzer of texts if the settings name none: English."""
         return "porter"
+
+    def chosen_analyzer(self) -> str:
+        """Return the analyzer of texts; that of English if the packages of the default are not installed."""
+        if self.analyzer is not None:
+            return self.analyzer
+        try:
+            check_analyzer(self.default_analyzer)
+        except MissingExtra:
+            return "porter"
+        return self.default_analyzer
+
+    def note_analyzer(self, notes: Notes) -> None:
+        """Note that texts are read as English, since the packages of another language are not installed."""
+        if self.analyzer is None and self.chosen_analyzer() != self.default_analyzer:
+            notes.say(f"texts in {self.default_analyzer} are read as English: pip install 'longrank[languages]'")
 
 
 def settings_of(model: type[S], data: Mapping[str, Any], path: Path) -> S:
