@@ -7,16 +7,15 @@ reproduction folder depends on them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longrank.collections.collection import IRDS
 from longrank.errors import InputError, shown
-from longrank.reproduction.assignments import flat
 from longrank.reproduction.folders import files_of, fingerprint, identity_of
 from longrank.reproduction.inputs import QRELS, QUERIES
-from longrank.training.settings import PLACES
 
 if TYPE_CHECKING:
     from longrank.collections.collection import Collection
@@ -39,13 +38,12 @@ class ExtraFiles:
         self._recipe, self._models, self._collection = recipe, models, collection
         self.files: list[Path] = []
 
-    def every(self) -> list[Path]:
-        """Return the files found so far, all others that settings name, and those of the models of trainings."""
-        named = list(map(Path, _texts(self._recipe.settings)))
-        training = dict(flat(self._recipe.settings.get("train", {})))
-        models = [str(training[key]) for key in PLACES if training.get(key)]
-        more = [*named, *(path for model in models for path in files_of(model))]
-        return [*self.files, *(path for path in dict.fromkeys(more) if path.is_file() and path not in self.files)]
+    def record(self, *places: object) -> None:
+        """Record files, and the files of folders of models, that settings may name; other values do not count."""
+        for place in map(str, places):
+            with suppress(OSError):  # a name that is too long
+                found = [Path(place)] if Path(place).is_file() else files_of(place)
+                self.files += [path for path in found if path not in self.files]
 
     def passage_judgments(self, name: str) -> str | Path:
         """Return a file as `file` does; without it, the collection itself if ir_datasets has judgments of its passages.
@@ -130,13 +128,3 @@ class ExtraFiles:
             if begun["settings"].get(key) != self._recipe.settings[key]:
                 got = f"{key} {shown(begun['settings'].get(key))} there, {shown(self._recipe.settings[key])} here"
                 raise InputError("was made with another setting", path=there, got=got)
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield the texts in a value and in the lists and tables of the value."""
-    if isinstance(value, str) and value:
-        yield value
-    elif isinstance(value, Mapping):
-        yield from (text for part in value.values() for text in _texts(part))
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        yield from (text for part in value for text in _texts(part))

@@ -151,7 +151,7 @@ def is_description(model: str) -> bool:
 
 def folder_of(model: str) -> Path | None:
     """Return the folder that a model's name leads to; None: it leads to no folder."""
-    folder = Path(absolute_model(model) or "")
+    folder = Path((model and absolute_model(model)) or "minilm")  # an alias, and no folder
     return folder if folder.is_absolute() and folder.is_dir() else None
 
 

@@ -70,7 +70,7 @@ def run_recipe(selected: SelectedRecipe, folder: Path, collection: Collection, r
     inputs, no_field = _read_inputs(selected, collection, notes)
     departed = _departures(selected, collection, inputs, no_field)
     planned, trial = _dry(selected, folder, collection, inputs)
-    named = trial.extra_files.every()
+    named = trial.extra_files.files
     states, identity = _states(selected, named), _identity(selected, inputs, named)
 
     def check(output: Path) -> None:

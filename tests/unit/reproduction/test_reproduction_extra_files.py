@@ -55,22 +55,18 @@ def test_other_topics_are_a_folder_with_queries_and_judgments(tmp_path: Path) ->
     assert found.files == [other / "queries.jsonl.gz", other / "qrels.txt"]
 
 
-def test_each_file_that_settings_name_is_recorded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_and_folders_of_models_are_recorded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("my.run", "map.tsv", "teacher.evidence", "model/a/weights", "model/config", "other/weights"):
+    for name in ("my.run", "model/a/weights", "model/config", "other/weights"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
-    train = {"network": {"model": "model"}, "teacher": {"evidence": "teacher.evidence", "model": ""}, "loop": [1]}
-    options = ["--mapping", "map.tsv", ["my.run"]]
-    settings = {"candidates": "my.run", "options": options, "k": 3, "empty": "", "folder": "other"}
-    found = elsewhere(tmp_path, {**settings, "train": train})
-    assert found.file("map.tsv") == tmp_path / "map.tsv"
-    models = [tmp_path / "model/a/weights", tmp_path / "model/config"]
-    assert found.every() == [tmp_path / "map.tsv", *map(Path, ["my.run", "map.tsv", "teacher.evidence"]), *models]
-    assert elsewhere(tmp_path, {}).every() == []
+    found = elsewhere(tmp_path, {})
+    found.record("my.run", "model", "my.run", "minilm", "owner/name", "", "x" * 300, None, 3)
+    files = [Path("my.run"), tmp_path / "model/a/weights", tmp_path / "model/config"]
+    assert found.files == files
     monkeypatch.setenv("HOME", str(tmp_path))
-    found = elsewhere(tmp_path, {"train": {"teacher": {"model": "~/other"}}})
-    assert found.every() == [tmp_path / "other/weights"]
+    found.record("~/other")
+    assert found.files == [*files, tmp_path / "other/weights"]
     assert fingerprint("~/other") == fingerprint("other") != fingerprint("~/none") == "~/none"
 
 

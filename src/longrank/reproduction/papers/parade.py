@@ -7,6 +7,7 @@ aggregate passage scores. Tables 7 and 8 and figure 3 are in `parade_efficiency`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,7 @@ def table_9(bench: Workbench) -> Iterator[ObtainedRow]:
     path, options = bench.folder / "relevant-passages.json", bench.settings["options"]
     whole = ("--qrels", bench.qrels) if "--document-level" in options else ()
     passages = bench.extra_files.passage_judgments(bench.settings["passages"])
+    bench.extra_files.record(*(value for option, value in pairwise(options) if option == "--mapping"))
     bench.do("analyze", "relevant-passages", passages, *options, *whole, "-o", path, output=path)
     shares = dict(zip(bench.recipe.quantities, ("exactly_1", "up_to_2", "from_3"), strict=True))
     yield bench.measured(

@@ -16,7 +16,7 @@ from longrank.evaluation.tuning.folder import RUN, TUNING
 from longrank.reproduction.assignments import Overrides, assignments, flat
 from longrank.reproduction.phases import CHOSEN
 from longrank.reproduction.workbench import Reranked, Workbench
-from longrank.training.settings import load_document_training
+from longrank.training.settings import PLACES, load_document_training
 
 FIRST_STAGES = {"BM25": "bm25-anserini", "BM25+RM3": "bm25-anserini+rm3"}
 _TUNING = {"BM25": ("bm25_grid", "dev"), "BM25+RM3": ("rm3_grid", "yang19")}
@@ -28,7 +28,9 @@ _ALONE = {"alpha": "0"}  # of ``weigh``: no first stage, so that it only joins t
 
 def with_train_settings(bench: Workbench, overrides: Overrides) -> dict[str, object]:
     """Return ``section.key`` -> value of a training; the recipe's ``train`` wins over `overrides`."""
-    return {**overrides, **dict(flat(bench.settings["train"]))}
+    own = dict(flat(bench.settings["train"]))
+    bench.extra_files.record(*(own[key] for key in PLACES if key in own))
+    return {**overrides, **own}
 
 
 def train(
@@ -117,6 +119,7 @@ def first_stage(bench: Workbench, name: str) -> Path:
             raise InputError(
                 "no such first stage or file", got=name, fix=f"name a run file or {' or '.join(FIRST_STAGES)}"
             )
+        bench.extra_files.record(name)
         return Path(name)
     grid, fixed = _grid(bench, name)
     if grid:
