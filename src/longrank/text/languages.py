@@ -32,7 +32,7 @@ _ELISIONS = {
     "italian": regex.compile(r"(?:[clmtsvd]|(?:a|da|de|ne|su|co|pe)ll|(?:a|da|de|su)?gl|un)'(?=\w)"),
 }
 _UNSPACED = regex.compile(r"\p{Line_Break=SA}+")  # runs of Thai, Lao, Khmer, Burmese and their neighbours
-_CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ー][\p{M}ﾞﾟ]*+")
+_CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ーｰ][\p{M}ﾞﾟ]*+")
 
 
 @cache
