@@ -127,7 +127,7 @@ def index(
     ann: Annotated[
         str | None,
         typer.Option(
-            help="Approximate search over --vectors: hnsw or ivf-pq. [default: as stored before, else exact]",
+            help="Approximate search over --vectors: hnsw or ivf-pq. [default: exact; that of unchanged vectors stays]",
             metavar="METHOD",
         ),
     ] = None,
