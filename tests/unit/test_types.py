@@ -60,7 +60,7 @@ def test_queries_keep_their_order_and_absent_ones_are_empty() -> None:
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf, 1e39])
 def test_a_score_that_is_not_finite_as_float32_is_refused_by_name(score: float) -> None:
     rows = [ScoredDoc("q1", "good", 1.0), ScoredDoc("q1", "bad", score)]
-    with pytest.raises(LongRankError, match="of document 'bad' for query 'q1' is (not finite|too large)"):
+    with pytest.raises(LongRankError, match=r"of document 'bad' for query 'q1' is (not finite|too large)"):
         Run("tag", rows)
 
 

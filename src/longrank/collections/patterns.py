@@ -35,10 +35,15 @@ def is_pattern(source: str) -> bool:
     return has_magic(source) and not glob(escape(source))  # noqa: PTH207 - Path.glob loses a leading ./ and takes no root
 
 
-def fixed_part(pattern: str) -> str:
-    """Return the folder that all matches of a pattern are in."""
-    parts = pattern.split("/")
-    return "/".join(parts[: next(n for n, part in enumerate(parts) if has_magic(part))]) or "/"
+def listed_folders(pattern: str, file: str) -> list[str]:
+    """Return the folders above a file that a pattern lists to find the file; none of files elsewhere."""
+    parts, names = pattern.split("/"), file.split("/")
+    first = next(n for n, part in enumerate(parts) if has_magic(part))
+    if names[:first] != parts[:first]:
+        return []
+    deep = next((n for n, part in enumerate(parts) if part == "**"), len(parts))
+    listed = [n for n in range(first, len(names)) if n >= deep or (n < len(parts) and has_magic(parts[n]))]
+    return ["/".join(names[:n]) or "/" for n in listed]
 
 
 def absolute_pattern(pattern: str) -> str:

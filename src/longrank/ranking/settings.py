@@ -277,7 +277,10 @@ def kept_beside_preset(
     names = assigned(assignments)
     if not names & {"passages.preset", "first_stage.preset"}:
         return []
-    before, kept = load_pipeline(pipeline), list[str]()
+    try:
+        before, kept = load_pipeline(pipeline), list[str]()
+    except InputError:  # a file that the assignments complete
+        return []
     if now.passages.preset != before.passages.preset:
         kept += [f"passages.options.{name}" for name in before.passages.options if name in now.passages.options]
     if now.first_stage.preset != before.first_stage.preset:

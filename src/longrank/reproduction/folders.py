@@ -151,7 +151,10 @@ def is_description(model: str) -> bool:
 
 def folder_of(model: str) -> Path | None:
     """Return the folder that a model's name leads to; None: it leads to no folder."""
-    folder = Path((model and absolute_model(model)) or "minilm")  # an alias, and no folder
+    try:
+        folder = Path((model and absolute_model(model)) or "minilm")  # an alias, and no folder
+    except RuntimeError:  # ~ of a user whom the system does not know
+        return None
     return folder if folder.is_absolute() and folder.is_dir() else None
 
 

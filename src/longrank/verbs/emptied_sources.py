@@ -36,13 +36,15 @@ def check_not_emptied(sources: Sources, index: Path, now: Mapping[str, SourceSta
         raise InputError(what, path=shown_source(place) if is_address(place) else place, fix=fix)
 
 
-def check_full_texts(sources: Sources, now: Mapping[str, SourceState]) -> None:
+def check_full_texts(sources: Sources, now: Mapping[str, SourceState], changed: Set[str]) -> None:
     """Refuse changed documents of a CORD-19 release whose full texts are all gone, as if a folder is not mounted.
+
+    `changed`: files with documents that the index holds with other content.
 
     Raises:
         InputError: names the table.
     """
-    for path in sorted(now.keys() & sources.files.keys()):
+    for path in sorted(changed & now.keys() & sources.files.keys()):
         if lost_full_texts(sources.files[path], now[path]):
             what = "full texts lay beside this table at the last update, and none does now; nothing is changed"
             raise InputError(what, path=path, fix="put the JSON files back, or build the index again")

@@ -15,7 +15,7 @@ from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import places_of
 from longrank.collections.files import files_of, holds_no_documents, named_files
-from longrank.collections.patterns import absolute_pattern, fixed_part, is_pattern, matching
+from longrank.collections.patterns import absolute_pattern, is_pattern, listed_folders, matching
 from longrank.errors import InputError
 from longrank.formats.cord19 import METADATA, is_cord19
 from longrank.formats.records import CorpusOptions, FileOptions
@@ -108,6 +108,7 @@ def states_now(
     listed = [(file.path, format) for place in folders for file, format in files_of(place, sources.corpus, Notes())]
     known = sources.files
     states: dict[str, SourceState] = {}
+    listing: dict[str, OSError | None] = {}
     for path, format in listed:
         try:
             sizes[str(path)] = _size_and_time(path)
@@ -118,9 +119,9 @@ def states_now(
             _leave(str(path), error, sources.corpus.files, left)
             if str(path) in known:
                 states[str(path)] = known[str(path)]
-    above = [Path(fixed_part(place)) for place in sources.places if stands_for_matches(place, sources)]
+    patterns = [place for place in sources.places if stands_for_matches(place, sources)]
     for name in known.keys() - states.keys():  # a format that the content tells is unknown if that cannot be read
-        if fault := _fault(name) or _unlisted(Path(name), above):
+        if fault := _fault(name) or _unlisted(name, patterns, listing):
             _leave(name, fault, sources.corpus.files, left)
             states[name] = known[name]
     _check_kinds(folders, sources, states)
@@ -194,23 +195,20 @@ def _fault(path: str) -> OSError | None:
     return None
 
 
-def _unlisted(file: Path, above: Iterable[Path]) -> OSError | None:
-    """Return the error of listing a folder of a file that a pattern matched; None: all can be listed, or are gone.
+def _unlisted(file: str, patterns: Iterable[str], known: dict[str, OSError | None]) -> OSError | None:
+    """Return the error of listing a folder above a file that patterns matched; None: all can be listed, or are gone.
 
-    A pattern takes such folders for empty folders.
-
-    Args:
-        file: the file.
-        above: folders in which patterns have all their matches.
+    Patterns take such folders for empty folders. `known` keeps the errors of folders.
     """
-    folders = [folder for folder in file.parents if any(folder.is_relative_to(place) for place in above)]
-    for folder in folders:
-        try:
-            os.scandir(folder).close()
-        except _GONE:
-            continue
-        except OSError as error:
-            return error
+    for folder in (folder for pattern in patterns for folder in listed_folders(pattern, file)):
+        if folder not in known:
+            try:
+                os.scandir(folder).close()
+                known[folder] = None
+            except OSError as error:
+                known[folder] = None if isinstance(error, _GONE) else error
+        if known[folder] is not None:
+            return known[folder]
     return None
 
 

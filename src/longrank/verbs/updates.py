@@ -223,7 +223,8 @@ def _apply(
     elsewhere = {doc_id: path for path in now if path not in ids for doc_id in now[path].ids}
     digests: dict[str, RowsDigest] = {}
     read_again = digested(locate_in_files(places_now(sources, index.path), writer.notes, corpus), digests)
-    others = _others(_noted(read_again, ids, elsewhere), index, sources.corpus)
+    changed: set[str] = set()
+    others = _others(_noted(read_again, ids, elsewhere), index, sources.corpus, changed)
     if _changed_elsewhere(sources, index):
         others = _replacing(others, index, sources, writer.notes)
     before, first = len(writer), next(others, None)
@@ -245,8 +246,7 @@ def _apply(
         now[path] = state._replace(ids=tuple(own))
     mark_unread(now, ids, visited, sources.files)
     check_not_emptied(sources, index.path, now)
-    if replaced:
-        check_full_texts(sources, now)
+    check_full_texts(sources, now, changed)
     return changes._replace(added=added, deleted=writer.delete(gone) + replaced)
 
 
@@ -282,9 +282,13 @@ def _noted(documents: Iterator[Located], ids: dict[str, list[str]], elsewhere: d
         yield located
 
 
-def _others(documents: Iterator[Located], index: Index, corpus: CorpusOptions) -> Iterator[Located]:
-    """Yield the documents that the index lacks or holds with other content."""
-    return (located for located in documents if corpus.index_only or not _is_stored(located.document, index))
+def _others(documents: Iterator[Located], index: Index, corpus: CorpusOptions, changed: set[str]) -> Iterator[Located]:
+    """Yield the documents that the index lacks or holds with other content; `changed` gets the files of the latter."""
+    for located in documents:
+        if corpus.index_only or not _is_stored(located.document, index):
+            if located.document.doc_id in index:
+                changed.add(located.path)
+            yield located
 
 
 def _replacing(documents: Iterator[Located], index: Index, sources: Sources, notes: Notes) -> Iterator[Located]:

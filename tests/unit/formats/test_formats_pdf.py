@@ -309,7 +309,7 @@ class Drawn:
         return self.starts[place], 0.0, self.starts[place] + 10, 12.0
 
 
-BROKEN = "A fi_rst hi_ve ne_e_ds li_ttle room, ti_ll i_t i_s full\r\nof woods and their tre_es, and hil_ls"
+BROKEN = "A fi_rst hi_ve ne_e_ds li_ttle room, ti_ll i_t i_s full\r\nof woods and their tre_es, and hill_s"
 
 
 @pytest.mark.parametrize(
@@ -332,6 +332,9 @@ def test_words_whose_letters_are_set_apart_are_put_together(
     monkeypatch.setattr("pypdfium2.raw.FPDFText_IsGenerated", lambda layer, place: made)
     marked = text_layer._marked(layer, layer.text, int)
     assert marked.replace("\uffff", "") == (BROKEN.replace("_", "") if whole else layer.text)
+    for row in ("ok_no ok_no no no_ok no", "7_7 of 12_3 of us to"):
+        cells = Drawn(row, 1.2, 1.5, 5)
+        assert text_layer._marked(cells, cells.text, int) == cells.text
 
 
 def test_rows_of_a_table_with_narrow_blanks_keep_their_words_apart(tmp_path: Path) -> None:

@@ -204,6 +204,14 @@ def test_options_of_a_file_that_stay_beside_another_preset_are_named(
     assert notes.lines() == [f"{name} of the pipeline stays as it is beside the other preset" for name in kept]
 
 
+def test_a_file_that_assignments_complete_may_get_another_preset(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[passages]\npreset = "dai"\n')
+    assignments = ["passages.preset=windows", "scorer.name=lexical"]
+    open_pipeline(Index.build([("d", "a fox")]), path, assignments=assignments, notes=(notes := Notes()))
+    assert notes.lines() == []
+
+
 def test_settings_of_a_pipeline_without_a_scorer_can_be_loaded_again(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("title = false\n[final]\ndepth = 7\n")
     settings = load_pipeline(tmp_path / "mine.toml")

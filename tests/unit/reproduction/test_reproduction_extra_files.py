@@ -61,7 +61,7 @@ def test_files_and_folders_of_models_are_recorded_once(tmp_path: Path, monkeypat
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
     found = elsewhere(tmp_path, {})
-    found.record("my.run", "model", "my.run", "minilm", "owner/name", "", "x" * 300, None, 3)
+    found.record("my.run", "model", "my.run", "minilm", "owner/name", "", "~nobody-here/m", "x" * 300, None, 3)
     files = [Path("my.run"), tmp_path / "model/a/weights", tmp_path / "model/config"]
     assert found.files == files
     monkeypatch.setenv("HOME", str(tmp_path))

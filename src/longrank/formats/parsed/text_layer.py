@@ -40,7 +40,9 @@ _SAMPLE = 64  # characters of a page
 
 _SHORT, _SHORT_SHARE = 2, 0.3  # letters of a word, and share of such words in lines whose words may be broken
 _PAIR, _PAIRS, _FEWEST_PAIRS = re.compile(r"[^\W_](?=[^\W_])"), 32, 5  # letters side by side, and how many are measured
-_WIDER = 2.0  # gaps between words, of the gaps within words
+_SINGLE = re.compile(r"(?:\s\S|\S) (?=\S)|\S{2} \S(?![^\W_])")  # a blank with a single letter before or behind it
+_SINGLE_SHARE = 0.4  # of the blanks within words
+_ALIKE, _WIDER = 1.4, 2.0  # gaps within words, of gaps between letters; gaps between words, of gaps within words
 _LEFT_OUT = "\uffff"  # which no text has
 
 _Place = Callable[[int], int]  # the number of the character at an offset of the text
@@ -94,6 +96,9 @@ def _marked(layer: Any, text: str, place_of: _Place) -> str:
     if not any(within_words(line, start) for start, line in doubtful):
         return text
     marked = {place for start, line in lines for place in within_words(line, start)}
+    n_letters = sum(_SINGLE.match(text, max(0, place - 2)) is not None for place in marked)
+    if n_letters < _SINGLE_SHARE * len(marked):  # else these are cells of a table, whose letters are set apart
+        return text
     return "".join(_LEFT_OUT if place in marked else letter for place, letter in enumerate(text))
 
 
@@ -121,10 +126,22 @@ def _within_words(layer: Any, line: str, start: int, *, place_of: _Place, usual:
     letter_gaps = _letter_gaps(layer, line, start, place_of)
     apart = median(letter_gaps) if len(letter_gaps) >= _FEWEST_PAIRS else usual
     gaps = [_gap(layer, place) for place in places]
-    within, between = [gap for gap in gaps if gap < _WIDER * apart], [gap for gap in gaps if gap >= _WIDER * apart]
+    within, between = [gap for gap in gaps if gap < _ALIKE * apart], [gap for gap in gaps if gap >= _ALIKE * apart]
     if not within or len(between) < 2 or min(between) < _WIDER * max(within) or max(between) > 2 * min(between):
         return []
-    return [blank for blank, gap in zip(blanks, gaps, strict=True) if gap < _WIDER * apart]
+    small = [blank for blank, gap in zip(blanks, gaps, strict=True) if gap < _ALIKE * apart]
+    return [blank for blank in small if _is_beside_letters_apart(layer, line, blank - start, start, place_of)]
+
+
+def _is_beside_letters_apart(layer: Any, line: str, blank: int, start: int, place_of: _Place) -> bool:
+    """Tell whether the words on both sides of a blank have their letters apart, too, and no digits at the blank."""
+    if line[blank - 1].isdigit() or line[blank + 1].isdigit():
+        return False
+    begins, ends = line.rfind(" ", 0, blank) + 1, line.find(" ", blank + 1)
+    words = [(begins, line[begins:blank]), (blank + 1, line[blank + 1 : ends if ends > 0 else None])]
+    gap = _gap(layer, place_of(start + blank))
+    spacings = [_letter_gaps(layer, word, start + at, place_of) for at, word in words]
+    return all(gap < _ALIKE * median(spacing) for spacing in spacings if spacing)
 
 
 def _repaired(layer: Any, found: re.Match[str], place_of: _Place) -> str:
