@@ -352,7 +352,7 @@ FORKED = """
 import os, sys
 from pathlib import Path
 from longrank.errors import InputError
-from longrank.storage.files import lock
+from longrank.storage.locks import lock
 
 path = Path(sys.argv[1])
 

@@ -16,8 +16,6 @@ from longrank.storage.files import changed as changed
 from longrank.storage.files import check_folder as check_folder
 from longrank.storage.files import check_parent as check_parent
 from longrank.storage.files import check_writable as check_writable
-from longrank.storage.files import lock as lock
-from longrank.storage.files import lock_in_turn as lock_in_turn
 from longrank.storage.files import stamp_of as stamp_of
 from longrank.storage.files import sync_folder as sync_folder
 from longrank.storage.files import unchanged as unchanged
@@ -25,6 +23,8 @@ from longrank.storage.files import written_state as written_state
 from longrank.storage.journal import Journal as Journal
 from longrank.storage.journal import read_header as read_header
 from longrank.storage.journal import read_journal as read_journal
+from longrank.storage.locks import lock as lock
+from longrank.storage.locks import lock_in_turn as lock_in_turn
 from longrank.storage.manifests import MANIFEST as MANIFEST
 from longrank.storage.manifests import check_present as check_present
 from longrank.storage.manifests import damaged as damaged

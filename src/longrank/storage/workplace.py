@@ -16,7 +16,8 @@ from typing import Any
 
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.small_files import RECORD, check_path, read_small
-from longrank.storage.files import atomic_write, check_folder, check_writable, lock, sync_folder
+from longrank.storage.files import atomic_write, check_folder, check_writable, sync_folder
+from longrank.storage.locks import lock
 from longrank.storage.manifests import read_manifest
 
 LOCK = ".lock"

@@ -18,7 +18,7 @@ from longrank.formats.trec import write_run
 from longrank.index.shared import SharedIndex
 from longrank.ranking.pipeline import open_pipeline, rerank
 from longrank.ranking.settings import Aggregate, Final, Passages, PipelineSettings, Scorer
-from longrank.storage.files import lock_in_turn
+from longrank.storage.locks import lock_in_turn
 from longrank.storage.workplace import create
 from longrank.training.experiment import Experiment
 from longrank.training.loop import check_loop, identity_of, note_best, train

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from longrank.formats.cord19 import METADATA, is_cord19
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.index.sources import Sources, SourceState
 from longrank.types import Notes
+from longrank.verbs.full_texts import NO_TEXTS, digest_of_texts
 from longrank.verbs.rows_digest import rows_state
 
 SizeAndTime: TypeAlias = tuple[int, int, str] | None
@@ -30,7 +30,6 @@ None: the file is away. Inodes are left out, since some network disks change the
 """
 
 _OF_COLLECTIONS = ("docs.jsonl", "corpus.jsonl", METADATA)  # files of documents, beside which others are not read
-_NO_TEXTS = f" {hashlib.sha256().hexdigest()}"
 _UNREAD = "unread "
 _GONE = (FileNotFoundError, NotADirectoryError)
 
@@ -224,37 +223,13 @@ def _state(path: Path, format: str, known: SourceState | None) -> SourceState:
     if format != "cord19":
         return SourceState.of(path) if known is None else known.now()
     table, ids = SourceState.of(path), () if known is None else known.ids
-    return table._replace(mtime_ns=-1, sha256=f"{table.sha256} {_digest_of_texts(path.parent)}", ids=ids)
+    return table._replace(mtime_ns=-1, sha256=f"{table.sha256} {digest_of_texts(path.parent)}", ids=ids)
 
 
 def lost_full_texts(before: SourceState, now: SourceState) -> bool:
     """Tell whether all full texts of a CORD-19 release are gone that were there before."""
-    had_some = " " in before.sha256.removeprefix(_UNREAD) and not before.sha256.endswith(_NO_TEXTS)
-    return had_some and now.sha256.endswith(_NO_TEXTS)
-
-
-def _digest_of_texts(folder: Path) -> str:
-    """Return a digest of the names, sizes and times of the JSON files below a folder."""
-    digest = hashlib.sha256()
-    for text in sorted(_full_texts(folder)):
-        with suppress(*_GONE):
-            status = text.stat()
-            digest.update(f"{text.relative_to(folder)} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
-
-
-def _full_texts(folder: Path) -> Iterator[Path]:
-    """Yield the JSON files below a folder, also those of linked folders that lie elsewhere, each of these once."""
-    own, linked = folder.resolve(), set[Path]()
-    for parent, folders, files in os.walk(folder, followlinks=True):
-        for place in sorted(Path(parent, name) for name in folders):
-            if place.is_symlink():
-                target = place.resolve()
-                if target in linked or target.is_relative_to(own) or own.is_relative_to(target):
-                    folders.remove(place.name)
-                linked.add(target)
-        folders.sort()  # of two links to a folder, the same is followed each time
-        yield from (Path(parent, name) for name in files if name.endswith(".json"))
+    had_some = " " in before.sha256.removeprefix(_UNREAD) and not before.sha256.endswith(f" {NO_TEXTS}")
+    return had_some and now.sha256.endswith(f" {NO_TEXTS}")
 
 
 def noting_visits(
@@ -317,7 +292,7 @@ def _size_and_time(path: Path) -> SizeAndTime:
         status = path.stat()
     except OSError:
         return None
-    return status.st_size, status.st_mtime_ns, _digest_of_texts(path.parent) if is_cord19(path) else ""
+    return status.st_size, status.st_mtime_ns, digest_of_texts(path.parent) if is_cord19(path) else ""
 
 
 def unlisted(path: str) -> SourceState:

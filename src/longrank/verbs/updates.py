@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -13,12 +12,12 @@ from longrank.collections.databases import is_address
 from longrank.collections.documents import locate_in_files
 from longrank.errors import InputError
 from longrank.formats.corpora import Located
-from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.index.sources import Sources, SourceState, read_sources, write_sources
 from longrank.index.writer import IndexWriter
 from longrank.storage.remote import changing
-from longrank.types import Document, Notes
+from longrank.types import Notes
+from longrank.verbs.changed_documents import noting_replaced, other_than_stored
 from longrank.verbs.emptied_sources import check_full_texts, check_not_emptied
 from longrank.verbs.recorded_build import telling_state
 from longrank.verbs.rows_digest import RowsDigest, digested
@@ -224,9 +223,9 @@ def _apply(
     digests: dict[str, RowsDigest] = {}
     read_again = digested(locate_in_files(places_now(sources, index.path), writer.notes, corpus), digests)
     changed: set[str] = set()
-    others = _others(_noted(read_again, ids, elsewhere), index, sources.corpus, changed)
+    others = other_than_stored(_noted(read_again, ids, elsewhere), index, sources.corpus, changed)
     if _changed_elsewhere(sources, index):
-        others = _replacing(others, index, sources, writer.notes)
+        others = noting_replaced(others, index, sources, writer.notes)
     before, first = len(writer), next(others, None)
     replaced = writer.add(chain([first], others), replace=True, **options) if first is not None else 0
     added = len(writer) - before + replaced
@@ -280,35 +279,3 @@ def _noted(documents: Iterator[Located], ids: dict[str, list[str]], elsewhere: d
         elsewhere[doc_id] = located.path
         ids[located.path].append(doc_id)
         yield located
-
-
-def _others(documents: Iterator[Located], index: Index, corpus: CorpusOptions, changed: set[str]) -> Iterator[Located]:
-    """Yield the documents that the index lacks or holds with other content; `changed` gets the files of the latter."""
-    for located in documents:
-        if corpus.index_only or not _is_stored(located.document, index):
-            if located.document.doc_id in index:
-                changed.add(located.path)
-            yield located
-
-
-def _replacing(documents: Iterator[Located], index: Index, sources: Sources, notes: Notes) -> Iterator[Located]:
-    """Yield documents; count those that replace a document of another command, whose id no file had."""
-    known = {doc_id for state in sources.files.values() for doc_id in state.ids}
-    for located in documents:
-        doc_id = located.document.doc_id
-        if doc_id in index and doc_id not in known:
-            notes.add("documents that another command had added, replaced by documents of files with their ids", doc_id)
-        yield located
-
-
-def _is_stored(document: Document, index: Index) -> bool:
-    if document.doc_id not in index:
-        return False
-    stored = index.document(document.doc_id)
-    parts = (stored.title, stored.text, stored.passages, _exact(index.metadata(document.doc_id)))
-    return parts == (document.title, document.text, document.passages, _exact(document.metadata))
-
-
-def _exact(metadata: Mapping[str, Any]) -> str:
-    """Return metadata as text, since 1, 1.0 and true are equal as values, and different to a filter."""
-    return json.dumps(metadata, sort_keys=True)

@@ -13,8 +13,9 @@ from pathlib import Path
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.small_files import RECORD, read_small
 from longrank.storage.cache import cache_folder
-from longrank.storage.files import atomic_write, unlocked_behind
+from longrank.storage.files import atomic_write
 from longrank.storage.folders import sync_tree
+from longrank.storage.locks import unlocked_behind
 from longrank.storage.manifests import MANIFEST, sha256_of
 from longrank.storage.remote.addresses import address_of
 from longrank.storage.remote.contents import Contents, File, files_of, parsed, read_contents, seen_contents
