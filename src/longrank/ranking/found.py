@@ -65,7 +65,7 @@ class Result:
         score: final score.
         first_stage: first-stage score.
         aggregate: aggregated passage score; None if no passage was scored.
-        n_passages: number of passages of the document.
+        n_passages: number of passages of the document; 0 if nothing of the document was read.
         n_scored: number of scored passages.
         n_truncated: number of scored passages that the scorer truncated.
         passages: best passages, best first.
@@ -91,7 +91,7 @@ class Result:
 
     @property
     def truncated(self) -> bool:
-        """True if a part of the document was not read, although others were or should have been."""
+        """True if a part of the document was not read, although others were; see `Results.partial` for the rest."""
         return self.n_truncated > 0 or self.n_scored < self.n_passages
 
     @property

@@ -183,7 +183,10 @@ class FacetValue(BaseModel):
 
 
 class SearchReply(BaseModel):
-    """Documents, best first; `command` is the equal command line; `facets` has the values of fields, by frequency."""
+    """Documents, best first; `facets` has the values of fields, by frequency.
+
+    `command` is the equal command line without a deadline.
+    """
 
     request_id: str
     index: str
