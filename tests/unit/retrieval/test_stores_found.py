@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from longrank.errors import InputError
+from longrank.errors import InputError, MissingExtra
 from longrank.formats.records import Record
 from longrank.retrieval.stores.found import scored
 from longrank.retrieval.stores.payloads import Hit, records_of_hits
@@ -39,10 +38,15 @@ def test_texts_of_a_table_are_analysed_as_its_text_search_does(settings: dict[st
 
 def test_texts_in_a_language_whose_packages_are_missing_are_read_as_english(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = settings_of(PostgresSettings, {"url": "u", "table": "t", "language": "german"}, Path("s.toml"))
-    monkeypatch.setitem(sys.modules, "Stemmer", None)
+
+    def missing(name: str) -> None:
+        raise MissingExtra(f"the analyzer '{name}'", "languages")
+
+    monkeypatch.setattr("longrank.retrieval.stores.settings.check_analyzer", missing)
     assert settings.chosen_analyzer() == "porter"
     settings.note_analyzer(notes := Notes())
     assert notes.lines() == ["texts in german are read as English: pip install 'longrank[languages]'"]
+    monkeypatch.undo()
     english = settings_of(PostgresSettings, {"url": "u", "table": "t"}, Path("s.toml"))
     english.note_analyzer(quiet := Notes())
     assert (english.chosen_analyzer(), quiet.lines()) == ("porter", [])
