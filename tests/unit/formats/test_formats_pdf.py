@@ -325,16 +325,16 @@ def test_words_whose_letters_are_set_apart_are_put_together(
     gaps: tuple[float, float, float], made: int, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pypdfium2", reason="needs the extra files")
-    from longrank.formats.parsed import text_layer
+    from longrank.formats.parsed import letters_apart
 
     layer = Drawn(BROKEN, *gaps)
-    monkeypatch.setattr(text_layer, "origin", lambda layer, place: (layer.starts[place], 0.0))
+    monkeypatch.setattr(letters_apart, "origin", lambda layer, place: (layer.starts[place], 0.0))
     monkeypatch.setattr("pypdfium2.raw.FPDFText_IsGenerated", lambda layer, place: made)
-    marked = text_layer._marked(layer, layer.text, int)
+    marked = letters_apart.marked(layer, layer.text, int)
     assert marked.replace("\uffff", "") == (BROKEN.replace("_", "") if whole else layer.text)
     for row in ("ok_no ok_no no no_ok no", "7_7 of 12_3 of us to"):
         cells = Drawn(row, 1.2, 1.5, 5)
-        assert text_layer._marked(cells, cells.text, int) == cells.text
+        assert letters_apart.marked(cells, cells.text, int) == cells.text
 
 
 def test_rows_of_a_table_with_narrow_blanks_keep_their_words_apart(tmp_path: Path) -> None:
