@@ -145,7 +145,7 @@ def skip(path: Path, kind: str, reason: str, options: FileOptions, notes: Notes)
 def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
     """Yield the chosen files below a folder, sorted, without linked folders and LongRank's folders."""
 
-    for parent, folders, files in os.walk(folder, onerror=refuse_unlisted):
+    for parent, folders, files in os.walk(folder, onerror=_fail):
         if MANIFEST in files and _is_written_by_us(Path(parent)):
             notes.add("folders written by longrank skipped", parent)
             folders.clear()
@@ -162,8 +162,7 @@ def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
                 skip(path, "links to nothing, pipes and devices skipped", "", options, notes)
 
 
-def refuse_unlisted(error: OSError) -> NoReturn:
-    """Raise InputError for a folder that `os.walk` cannot list."""
+def _fail(error: OSError) -> NoReturn:
     raise InputError(f"cannot be read: {error.strerror or error}", path=error.filename)
 
 

@@ -35,7 +35,7 @@ def temporary_file(path: Path) -> Iterator[tuple[int, Path]]:
         OSError: the file cannot be created.
     """
     remove_dead(path)
-    rights = rights_of(path)
+    rights = _rights_of(path)
     descriptor, temporary = _locked(path, partial(_made_file, 0o666 if rights is None else rights | 0o600))
     held = os.dup(descriptor)  # keeps the lock until the file has its name
     try:
@@ -45,7 +45,7 @@ def temporary_file(path: Path) -> Iterator[tuple[int, Path]]:
         os.close(held)
 
 
-def rights_of(path: Path) -> int | None:
+def _rights_of(path: Path) -> int | None:
     """Return the rights of a file; None: there is no such file."""
     try:
         return S_IMODE(path.stat().st_mode)

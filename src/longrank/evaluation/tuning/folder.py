@@ -45,11 +45,11 @@ def check_own(folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "t
             would be overwritten.
     """
     unfinished = folder / _UNFINISHED
-    left = unfinished.read_text(encoding="utf-8") if unfinished.exists() else mark
-    if left not in (mark, TUNING if mark == JOURNAL else mark):
+    left = unfinished.read_text(encoding="utf-8") if unfinished.exists() else ""
+    if left not in ("", mark, TUNING if mark == JOURNAL else mark):
         fix = "run the command of that result again, or choose a new folder"
         raise InputError(f"holds an unfinished result with {left}, and none of {command}", path=folder, fix=fix)
-    begun = _is_ours(folder / mark) or (unfinished.exists() and left == mark)
+    begun = _is_ours(folder / mark) or left == mark
     workplace.check_own(folder, f"result of {command}", begun=begun)
     workplace.check_outside(folder)
     flat = chain.from_iterable(each if isinstance(each, list | tuple) else [each] for each in inputs)

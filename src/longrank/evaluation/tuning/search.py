@@ -36,6 +36,7 @@ from longrank.retrieval import (
     parameters_of,
     vector_options,
 )
+from longrank.retrieval.feedback.rocchio import FACTORS
 from longrank.retrieval.hybrid import DEPTH, Hybrid
 from longrank.retrieval.passage_search import PassageSearch
 from longrank.retrieval.unchanged import with_vectors
@@ -44,7 +45,6 @@ from longrank.types import Notes, Qrels, Query, Ranking
 
 _BLOCK = 256  # queries with rankings in memory at a time
 _CHANCE = "seed"  # is no axis: the best seed is luck
-_FACTORS = {"negative_docs": "gamma", "negative_terms": "gamma"}  # settings without effect while another setting is 0
 
 
 @dataclass(frozen=True)
@@ -223,8 +223,8 @@ def check_axes(search: Search, axes: Axes) -> None:
             search.retriever({**first, name: value})
     largest = make_feedback(first_stage(search.preset, {**search.fixed, **{n: axes[n][-1] for n in axes}}))
     for name in axes:
-        if name in _FACTORS and not getattr(largest, _FACTORS[name]):
-            raise InputError(f"an axis has no effect while {_FACTORS[name]} is 0", got=name)
+        if name in FACTORS and not getattr(largest, FACTORS[name]):
+            raise InputError(f"an axis has no effect while {FACTORS[name]} is 0", got=name)
 
 
 def note_edges(table: GridValues, axes: Axes, notes: Notes) -> None:

@@ -74,21 +74,23 @@ def _within_words(layer: Any, line: str, start: int, *, place_of: Place, usual: 
         return []
     letter_gaps = _letter_gaps(layer, line, start, place_of)
     apart = _most(letter_gaps) if len(letter_gaps) >= _FEWEST_PAIRS else usual
-    gaps = [width_of_blank(layer, place) for place in places]
-    within, between = [gap for gap in gaps if gap < _ALIKE * apart], [gap for gap in gaps if gap >= _ALIKE * apart]
-    if not within or len(between) < 2 or min(between) < _WIDER * max(within) or max(between) > 2 * min(between):
+    gaps = dict(zip(blanks, (width_of_blank(layer, place) for place in places), strict=True))
+    within = {blank: gap for blank, gap in gaps.items() if gap < _ALIKE * apart}
+    between = [gap for blank, gap in gaps.items() if blank not in within]
+    if not within or len(between) < 2 or max(between) > 2 * min(between):
         return []
-    small = [blank for blank, gap in zip(blanks, gaps, strict=True) if gap < _ALIKE * apart]
-    return [blank for blank in small if _is_beside_letters_apart(layer, line, blank - start, start, place_of)]
+    if min(between) < _WIDER * max(within.values()):
+        return []
+    beside = partial(_is_beside_letters_apart, layer, line, start=start, place_of=place_of)
+    return [blank for blank, gap in within.items() if beside(blank - start, gap)]
 
 
-def _is_beside_letters_apart(layer: Any, line: str, blank: int, start: int, place_of: Place) -> bool:
+def _is_beside_letters_apart(layer: Any, line: str, blank: int, gap: float, *, start: int, place_of: Place) -> bool:
     """Tell whether the words on both sides of a blank have their letters apart, too, and no digits at the blank."""
     if line[blank - 1].isdigit() or line[blank + 1].isdigit():
         return False
     begins, ends = line.rfind(" ", 0, blank) + 1, line.find(" ", blank + 1)
     words = [(begins, line[begins:blank]), (blank + 1, line[blank + 1 : ends if ends > 0 else None])]
-    gap = width_of_blank(layer, place_of(start + blank))
     spacings = [_letter_gaps(layer, word, start + at, place_of) for at, word in words]
     return all(gap < _WIDER * median(spacing) for spacing in spacings if spacing)
 

@@ -15,6 +15,9 @@ from longrank.types import Notes
 
 _DEPTH = 50  # documents of the first pass, of which the last count as non-relevant: Anserini's rerankCutoff
 
+FACTORS = {"negative_docs": "gamma", "negative_terms": "gamma"}
+"""Settings without effect while another setting is 0."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rocchio:
@@ -58,8 +61,9 @@ class Rocchio:
     def note_unused(self, notes: Notes) -> None:
         """Note settings of the non-relevant documents if these have no weight."""
         for field in fields(self):
-            if field.name.startswith("negative") and not self.gamma and getattr(self, field.name) != field.default:
-                notes.say(f"{field.name} has no effect while gamma is 0")
+            factor = FACTORS.get(field.name)
+            if factor and not getattr(self, factor) and getattr(self, field.name) != field.default:
+                notes.say(f"{field.name} has no effect while {factor} is 0")
 
     @property
     def first_pass(self) -> int:
