@@ -18,7 +18,10 @@ from longrank.networks.checks import modules_of
 from longrank.types import Notes
 
 _UNWANTED = ("onnx/*", "openvino/*")
-_SETTINGS = ("config_sentence_transformers.json", "sentence_bert_config.json", "tokenizer_config.json")
+_SETTINGS = (
+    *("config_sentence_transformers.json", "sentence_bert_config.json", "tokenizer_config.json"),
+    "chat_template.jinja",
+)
 """Files of prompts and lengths, which a model may lack and other programs leave out of the cache. The cache names files
 that a model lacks in its folder ``.no_exist``."""
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")

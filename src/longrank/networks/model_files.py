@@ -40,7 +40,7 @@ _NETWORKS = ("Transformer", "MLMTransformer")
 
 _PYLATE = "pylate.models.Dense.Dense"
 
-SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".metadata")
+SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".metadata", ".jinja")
 """Suffixes of the files that a model's scores depend on."""
 
 INT8_GRAPH = "openvino-int8"

@@ -22,7 +22,6 @@ from longrank.verbs.check import check
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _LICENCE = re.compile(r"[a-z0-9][a-z0-9.-]*")
-_SUFFIXES = (*SUFFIXES, ".jinja")
 _NAMES = (CARD, "LICENSE", "NOTICE")
 _UNNAMED = "OWNER/NAME"
 
@@ -150,8 +149,8 @@ def _files(folder: Path) -> dict[str, Path]:
         raise InputError(what, path=folder / INT8_GRAPH, fix="publish the model that was quantised")
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     for path in files.values():
-        if (path.suffix not in _SUFFIXES and path.name not in _NAMES) or path.name.startswith("."):
-            what = f"is no file of a model ({', '.join(_SUFFIXES)}), and pickled weights or code are not published"
+        if (path.suffix not in SUFFIXES and path.name not in _NAMES) or path.name.startswith("."):
+            what = f"is no file of a model ({', '.join(SUFFIXES)}), and pickled weights or code are not published"
             raise InputError(what, path=path, fix="move it out of the folder")
     return files
 

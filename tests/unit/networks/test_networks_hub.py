@@ -20,7 +20,7 @@ pytestmark = pytest.mark.neural
 
 COMMITS = {"main": "a" * 40, "v1": "b" * 40}
 NAME = "someone/tiny-reranker"
-LACKED = ("config_sentence_transformers.json", "sentence_bert_config.json")
+LACKED = ("config_sentence_transformers.json", "sentence_bert_config.json", "chat_template.jinja")
 """Files that the tiny models lack, as the hub's clients mark them."""
 
 
@@ -208,6 +208,30 @@ def test_settings_that_another_program_left_out_are_fetched_or_noted(
     assert not (cache / ".no_exist" / commit / LACKED[1]).exists()
     find_model(NAME)
     assert len(asked) == 2
+
+
+def test_a_chat_template_in_a_file_of_its_own_is_fetched_and_part_of_the_fingerprint(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    without, commit, wanted = find_model(NAME).fingerprint, COMMITS["main"], []
+    (cache / ".no_exist" / commit / "chat_template.jinja").unlink()
+    usual = huggingface_hub.snapshot_download
+
+    def downloads(name: str, **options: object) -> str:
+        if not options.get("local_files_only"):
+            wanted.extend(options["allow_patterns"])
+            (cache / "snapshots" / commit / "chat_template.jinja").write_text("{{ messages[0]['content'] }}")
+        return str(usual(name, **(options | {"local_files_only": True})))
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
+    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", lambda *_, **__: ["chat_template.jinja"])
+    found = find_model(NAME)
+    assert "*.jinja" in wanted
+    assert found.fingerprint != without
+    with pytest.raises(InputError, match="put into its chat template"):
+        CrossEncoder(found)
 
 
 def test_a_name_that_is_neither_in_the_cache_nor_to_be_had_is_one_line(cache: Path) -> None:

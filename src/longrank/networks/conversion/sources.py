@@ -13,7 +13,7 @@ from longrank.networks.hub import find_on_hub, names_head
 PICKLED = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".model")
 """Suffixes of PyTorch files; files without a suffix are read, too, if they are named."""
 
-_SETTINGS = (".json", ".txt", ".model")
+_SETTINGS = (".json", ".txt", ".model", ".jinja")
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 _NO_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "spiece.model", "sentencepiece")
 _CONFIGURATIONS = ("config.json", "bert_config.json")
