@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -124,7 +125,7 @@ def _rankings(service: Service, rankings: Rankings) -> APIRouter:
             answer = await ranked(request, tei.to_request(body))
             reply = await _written(tei.reply, body, answer)
             if answer.warnings:
-                reply.headers["x-warnings"] = "; ".join(answer.warnings)  # a bare list has no other place
+                reply.headers["x-warnings"] = _in_header("; ".join(answer.warnings))  # a bare list has no other place
             return reply
         answer = await ranked(request, jina.to_request(body))
         return await _written(jina.reply, body, answer, request_id_of(request.scope))
@@ -139,6 +140,11 @@ def _rankings(service: Service, rankings: Rankings) -> APIRouter:
         return JSONResponse({"request_id": request_id_of(request.scope), **reply})
 
     return routes
+
+
+def _in_header(text: str) -> str:
+    """Percent-encode what is not printable ASCII: a warning may name a model in any script."""
+    return quote(text, safe="".join(map(chr, range(32, 127))))
 
 
 def _changes(service: Service) -> APIRouter:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -180,6 +181,8 @@ def test_what_tei_is_not_read_is_said_in_a_header(tmp_path: Path) -> None:
     reranker = desk.engine.served().reranker
     assert reranker is not None
     assert "x-warnings" not in ask_once(desk, "POST", "/rerank", {"query": "fox", "texts": [FOX]}).headers
+    reply = ask_once(desk, "POST", "/rerank", {"query": "fox", "texts": [FOX], "model": "日本"})
+    assert unquote(reply.headers["x-warnings"]) == "model '日本' is not served: 'lexical' answers"
     reranker.scorer.selector = make_selector("first", 1)
     reply = ask_once(desk, "POST", "/rerank", {"query": "fox", "texts": [FOX]})
     assert reply.headers["x-warnings"].startswith("the pipeline did not score all passages of 1 document")
