@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from longrank.errors import InputError, IntegrityError
 from longrank.index.parts import Part, unpacked
 from longrank.small_files import RECORD, read_small
-from longrank.storage import MANIFEST, open_manifest, verify
+from longrank.storage import MANIFEST, verify
 from longrank.storage.remote import address_of
 from longrank.storage.remote.addresses import SCHEMES
 
@@ -36,6 +36,7 @@ _READ = (2, 3, VERSION, CHANGED)
 VECTORS = "vectors"
 SPARSE = "sparse"
 SOURCES = ".sources.jsonl"
+LISTING = "let this user list the folder: chmod a+rx"
 DATA, DELETED = "data-", "deleted-"
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")  # pathlib leaves one slash of two
 _SEGMENT = re.compile(rf"{DATA}\w+")
@@ -145,7 +146,7 @@ def open_part(folder: Path, names: SegmentName) -> Part:
     Raises:
         InputError, IntegrityError: a file is missing, or of another size.
     """
-    part = Part(folder / names.data, open_manifest(folder / names.data))
+    part = Part.open(folder / names.data)
     if names.deleted:
         part.dead = unpacked(folder / names.deleted, len(part.dead))
     part.is_shard = names.is_shard
@@ -160,6 +161,8 @@ def verify_index(folder: Path) -> int:
         IntegrityError: names the first damaged file.
     """
     manifest = read_manifest(folder)
+    if closed := unlisted_vectors(folder, VECTORS, SPARSE):
+        raise InputError("cannot be listed, so its files are not checked", path=closed[0], fix=LISTING)
     try:
         n_files = sum(map(verify, [folder, *(folder / names.data for names in segments_of(manifest))]))
     except (IntegrityError, InputError, FileNotFoundError):
@@ -169,6 +172,15 @@ def verify_index(folder: Path) -> int:
     return n_files + sum(
         map(verify, sorted(path.parent for name in (VECTORS, SPARSE) for path in (folder / name).rglob(MANIFEST)))
     )
+
+
+def unlisted_vectors(folder: Path, *rooms: str) -> list[Path]:
+    """Return the folders of vectors in an index that this user may not list; `glob` takes them for empty folders."""
+    errors: list[OSError] = []
+    for room in rooms:
+        for _ in os.walk(folder / room, onerror=errors.append):
+            pass
+    return [Path(error.filename) for error in errors if isinstance(error, PermissionError)]
 
 
 def valid_names(folder: Path) -> frozenset[str] | None:

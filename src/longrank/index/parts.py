@@ -17,7 +17,7 @@ from longrank.index.metadata import NAME as METADATA
 from longrank.index.metadata import Metadata
 from longrank.index.options import IndexOptions
 from longrank.index.postings import Forward, Postings
-from longrank.storage import digest_of
+from longrank.storage import MANIFEST, digest_of, open_manifest
 
 _AT_ONCE = 1 << 14  # deleted documents whose terms are read at a time
 _TF_TYPES = ("<u1", "<u2", "<u4")
@@ -50,6 +50,18 @@ class Part:
         self.metadata = Metadata(path, len(self.documents)) if path.exists() else None
         self.is_shard = False
         self.dead = np.zeros(len(self.documents), np.bool_) if dead is None else dead
+
+    @classmethod
+    def open(cls, folder: Path) -> Part:
+        """Open a segment of an index.
+
+        Raises:
+            InputError, IntegrityError: a file is missing, or of another size; another process may have removed it.
+        """
+        part = cls(folder, open_manifest(folder))
+        if not (folder / MANIFEST).is_file():  # removed meanwhile: files that only some segments have seemed absent
+            raise IntegrityError(f"{folder}: missing")
+        return part
 
     @property
     def options(self) -> IndexOptions:

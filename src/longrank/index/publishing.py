@@ -6,8 +6,9 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any, NamedTuple
 
 from longrank.errors import InputError, IntegrityError, LongRankError
@@ -161,6 +162,8 @@ def replace_folder(work: Path, path: Path, folder: Path) -> None:
     between two renames, neither.
     """
     path.parent.mkdir(exist_ok=True)
+    with suppress(OSError):  # of file systems without modes
+        work.chmod(S_IMODE(folder.stat().st_mode))  # a temporary folder is its owner's alone
     doomed = work if path.exists() and exchange(work, path) else None
     if doomed is None:
         doomed = moved_aside(path, folder) if path.exists() else None

@@ -13,7 +13,6 @@ from longrank.engines import changed
 from longrank.errors import InputError, IntegrityError
 from longrank.index.parts import Part, packed
 from longrank.index.reader import Index
-from longrank.storage import open_manifest
 
 
 class SharedSegment(NamedTuple):
@@ -83,7 +82,7 @@ copyreg.pickle(Index, _pickled)
 
 
 def _part(folder: Path, segment: SharedSegment) -> Part:
-    part = Part(folder / segment.data, open_manifest(folder / segment.data))
+    part = Part.open(folder / segment.data)
     if segment.dead:
         part.dead = np.unpackbits(np.frombuffer(segment.dead, np.uint8), count=len(part.dead)).astype(np.bool_)
     part.is_shard = segment.is_shard

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from longrank.errors import Changed, InputError, IntegrityError
 from longrank.index.arrays import ArrayWriter, mapped
 from longrank.index.content_hashes import SIZE, hash_of
-from longrank.index.folder import SPARSE, VECTORS
+from longrank.index.folder import LISTING, SPARSE, VECTORS, unlisted_vectors
 from longrank.index.locking import building
 from longrank.index.publishing import replace_folder
 from longrank.index.reader import Index
@@ -123,6 +123,8 @@ class VectorFolders(NamedTuple):
             raise InputError(
                 "these vectors were never finished", path=index.path / self.room / name, fix=self.again(index)
             )
+        if not folders and (closed := unlisted_vectors(index.path, self.room)):
+            raise InputError("cannot be listed", path=closed[0], fix=LISTING)
         if not folders:
             raise InputError(f"the index has no {self.passage_kind}", path=index.place, fix=fix)
         if not name and len(folders) > 1 and model is not None:

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from longrank.errors import IntegrityError
 from longrank.index.arrays import Array, mapped
+from longrank.index.folder import unlisted_vectors
 from longrank.index.int8 import Int8Rows, int8_rows
 from longrank.index.reader import Index
 from longrank.index.vector_folders import DENSE_FOLDERS, VectorsKey, opening, write_passages
@@ -194,6 +195,8 @@ def find_vectors(index: Index, key: VectorsKey) -> tuple[PassageVectors | None, 
             if not differing:
                 return PassageVectors(folder, index), ""
         reason = f"{name} has another {' and '.join(differing)}"
+    for folder in unlisted_vectors(index.path, DENSE_FOLDERS.room):
+        reason = f"{folder.name} cannot be listed"
     return None, reason
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -18,8 +19,8 @@ from typing import Any
 import pytest
 
 from collections_of_words import located, random_documents
-from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.index import Index, arrays, batches, build_index, verify_index
+from longrank.errors import Changed, InputError, IntegrityError, LongRankError
+from longrank.index import Index, arrays, batches, build_index, parts, verify_index
 from longrank.index.folder import SOURCES
 from longrank.index.parts import Part
 from longrank.storage import MANIFEST, files, lock, write_manifest
@@ -66,6 +67,29 @@ def test_an_open_index_is_read_on_while_it_is_replaced(tmp_path: Path) -> None:
     old = build_index(located(OLD), tmp_path / "index")
     build_index(located(NEW), tmp_path / "index")
     assert list(old) == OLD
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_an_index_that_is_replaced_between_two_of_its_files_is_the_old_or_the_new_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    """A segment that goes after its arrays have been opened has no other files, such as metadata, any more."""
+    folder, opened = tmp_path / "index", parts.Forward
+    index = Index.build([{"doc_id": "a", "text": "bees", "year": 1990}], folder)
+    state = pickle.dumps(index)
+
+    def replaced(*given: Any) -> Any:
+        made = opened(*given)
+        monkeypatch.setattr(parts, "Forward", opened)
+        Index.build([{"doc_id": "a", "text": "bees", "year": 2025}], folder)
+        return made
+
+    monkeypatch.setattr(parts, "Forward", replaced)
+    if shared:
+        with pytest.raises(Changed):
+            pickle.loads(state)
+    else:
+        assert Index(folder).metadata("a") == {"year": 2025}
 
 
 def test_vectors_of_other_documents_stay_and_are_noted(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import signal
 import subprocess
@@ -166,6 +168,30 @@ def test_vectors_that_are_replaced_while_they_are_opened_are_refused(
         with pytest.raises(VectorsDoNotFit, match="these vectors were replaced while they were opened; try again"):
             opens()
         write_vectors(index, "m-windows", KEY, H, encoded(index))
+
+
+def test_vectors_are_open_to_those_to_whom_the_index_is_open(index: Index) -> None:
+    index.path.chmod(0o750)
+    for _ in range(2):  # new, and in place of others
+        assert write_vectors(index, "m", KEY, H, encoded(index)).stat().st_mode & 0o777 == 0o750
+
+
+def test_vectors_that_this_user_may_not_list_are_not_taken_for_none(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room, listing = write_vectors(index, "m", KEY, H, encoded(index)).parent, os.scandir
+
+    def refusing(place: Any) -> Any:
+        if Path(place) == room:
+            raise PermissionError(errno.EACCES, "Permission denied", str(room))
+        return listing(place)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(InputError, match=r"vectors: cannot be listed, so its files are not checked; .*chmod"):
+        verify_index(index.path)
+    with pytest.raises(InputError, match=r"vectors: cannot be listed; let"):
+        stored_vectors(index)
+    assert find_vectors(index, KEY) == (None, "vectors cannot be listed")
 
 
 def test_equal_vectors_give_equal_bytes(index: Index) -> None:
