@@ -10,13 +10,13 @@ function that yields `Record`s of an `Address` and add a line to `DATABASES`.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
+from longrank.collections.patterns import absolute_path
 from longrank.errors import InputError
 from longrank.formats.records import Record
 from longrank.registries import lookup
@@ -102,7 +102,7 @@ def _sqlite_file(host: str, path: str, parameters: str) -> Path:
     """Return the absolute path of a SQLite file: ``/docs.db`` is relative to this folder, ``//docs.db`` is absolute."""
     if host or parameters or len(path) < 2:
         raise InputError("the address names no file", path=Path("sqlite"), fix="write sqlite:///FILE?query=SELECT ...")
-    return Path(os.path.abspath(path[1:]))  # noqa: PTH100 - links stay links
+    return Path(absolute_path(path[1:]))
 
 
 def shown_source(source: str) -> str:

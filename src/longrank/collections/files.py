@@ -87,8 +87,7 @@ def note_unread(folder: Path, options: CorpusOptions, notes: Notes) -> None:
     read = {file.path for file, _ in named}
     for parent, _, names in os.walk(folder) if named else ():
         for name in names:
-            is_text = EXTENSIONS.get(Path(name.lower()).suffix) in WHOLE_FILES and not _ABOUT.match(name)
-            if is_text and Path(parent, name) not in read:
+            if is_page(Path(name)) and not _ABOUT.match(name) and Path(parent, name) not in read:
                 what = f"texts beside {named[0][0].path.name} not read, since their folder is a collection"
                 notes.add(what, str(Path(parent, name)))
 
@@ -125,6 +124,11 @@ def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[So
 def holds_no_documents(path: Path) -> bool:
     """Tell whether a file has the name of queries, topics or judgments."""
     return path.name.startswith(_NO_DOCUMENTS)
+
+
+def is_page(path: Path) -> bool:
+    """Tell whether a file is a document by its name: a collection may have such files, which are not read."""
+    return EXTENSIONS.get(Path(path.name.lower()).suffix) in WHOLE_FILES
 
 
 def _format_in_folder(path: Path, options: CorpusOptions) -> str | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from glob import escape, glob, has_magic
+from pathlib import Path
 
 from longrank.errors import InputError
 
@@ -48,7 +49,23 @@ def listed_folders(pattern: str, file: str) -> list[str]:
 
 def absolute_pattern(pattern: str) -> str:
     """Return a pattern that matches the same files from any working folder."""
-    return os.path.normpath(os.path.join(escape(os.getcwd()), pattern))  # noqa: PTH109, PTH118 - pathlib has no normpath
+    parts = pattern.split("/")
+    first = next((n for n, part in enumerate(parts) if has_magic(part)), len(parts))
+    fixed, rest = "/".join(parts[:first]) or ("/" if pattern.startswith("/") else "."), "/".join(parts[first:])
+    wild = rest if ".." in parts[first:] else os.path.normpath(rest)
+    return os.path.join(escape(absolute_path(fixed)), wild)  # noqa: PTH118 - pathlib has no normpath
+
+
+def absolute_path(path: str) -> str:
+    """Return the absolute path of a file or folder without ``..``; links stay links, but for a link before ``..``.
+
+    ``link/../docs`` lies beside the folder to which the link leads.
+    """
+    plain = os.path.abspath(path)  # noqa: PTH100 - links stay links
+    given = Path(path)
+    if ".." not in given.parts or given.resolve() == Path(plain).resolve():
+        return plain
+    return str(given.resolve() if given.name == ".." else given.parent.resolve() / given.name)
 
 
 def matches(name: str, patterns: Iterable[str], *, folder: bool = False) -> bool:

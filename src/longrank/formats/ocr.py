@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import unicodedata
@@ -38,7 +37,7 @@ def recognised(path: Path, command: str, folder: str = "") -> Parsed:
     """
     place = folder if folder and Path(folder).is_dir() else None
     try:
-        words = [*shlex.split(command), os.path.abspath(path)]  # noqa: PTH100 - links stay links
+        words = [*shlex.split(command), str(path.absolute())]
         done = subprocess.run(
             words, check=False, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL, cwd=place
         )

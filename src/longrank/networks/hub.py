@@ -7,7 +7,7 @@ a commit (40 hexadecimal digits); only a commit always names the same files.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 from longrank.errors import InputError, MissingExtra
 from longrank.networks.checks import modules_of
+from longrank.networks.trainings import DESCRIPTION, LINEAGE_FILE, TRAINED
 from longrank.types import Notes
 
 _UNWANTED = ("onnx/*", "openvino/*")
@@ -24,6 +25,9 @@ _SETTINGS = (
 )
 """Files of prompts and lengths, which a model may lack and other programs leave out of the cache. The cache names files
 that a model lacks in its folder ``.no_exist``."""
+_RECORDS = (DESCRIPTION, TRAINED, LINEAGE_FILE, "artifact.metadata")
+"""Further files that a model may lack, and that other programs leave out: trainings of the weights, and the settings of
+ColBERT."""
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 
 
@@ -70,19 +74,19 @@ def find_on_hub(
         ) from None
 
 
-def unfetched(folder: Path) -> list[str]:
-    """Return files of settings that a model may have, although its snapshot in the cache lacks them; else none."""
+def unfetched(folder: Path, names: Sequence[str] = _SETTINGS) -> list[str]:
+    """Return files that a model may have, although its snapshot in the cache lacks them; else none."""
     if folder.parent.name != "snapshots":
         return []
     lacked = folder.parents[1] / ".no_exist" / folder.name
-    return [name for name in _SETTINGS if not any(folder.rglob(name)) and not (lacked / name).is_file()]
+    return [name for name in names if not any(folder.rglob(name)) and not (lacked / name).is_file()]
 
 
 def _with_settings(name: str, folder: Path, fetch: Callable[..., str]) -> Path:
-    """Return a snapshot with the files of settings that its model has; the cache names the others."""
+    """Return a snapshot with the files of settings and records that its model has; the cache names the others."""
     from huggingface_hub import HfApi
 
-    if not (names := unfetched(folder)):
+    if not (names := unfetched(folder, _SETTINGS + _RECORDS)):
         return folder
     with suppress(Exception):  # without an answer, or in a cache that is read-only, the next call asks again
         listed = HfApi().list_repo_files(name, revision=folder.name)
@@ -115,7 +119,7 @@ def _is_whole(folder: Path) -> bool:
         network = next((place for kind, place in modules if kind == "Transformer"), folder)
         config = json.loads((network / "config.json").read_text(encoding="utf-8"))
         return (
-            (bool(modules) or (folder / "longrank.json").is_file() or names_head(config))
+            (bool(modules) or (folder / DESCRIPTION).is_file() or names_head(config))
             and _has_weights(network)
             and any(path.is_file() for pattern in _VOCABULARIES for path in network.glob(pattern))  # no dead link
             and all((place / "config.json").is_file() for kind, place in modules if kind != "Normalize")

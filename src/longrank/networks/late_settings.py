@@ -92,7 +92,7 @@ def _of_metadata(model: Model, notes: Notes) -> LateSettings:
     try:
         values = json.loads(read_small(path, CONFIG, "a model's settings"))
     except FileNotFoundError:
-        notes.say(f"'{model.name}' has no {METADATA}: ColBERT's defaults are used")
+        notes.say(f"'{model.name}' has no {METADATA} (folder or cache may lack it): ColBERT's defaults are used")
         values = {}
     except (ValueError, RecursionError):
         values = None

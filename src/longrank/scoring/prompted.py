@@ -20,6 +20,7 @@ from longrank.networks.acceleration import check_dtype, to_bf16
 from longrank.networks.checks import check_weights, modules_of, read_json
 from longrank.networks.dense import use_onednn
 from longrank.networks.feeding import Feeder, OffsetTokenizer, count_cut_queries
+from longrank.networks.hub import note_unfetched
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
 from longrank.networks.padding import check_padding
@@ -168,6 +169,7 @@ class PromptedScorer(ABC):
         name = settings.get("default_prompt_name")
         known = " or ".join(self.prompts)
         if name is None and getattr(tokenizer, "chat_template", None) is None:
+            note_unfetched(self.model.name, self.model.path, self._notes)
             self._notes.say(f"the model's files have no prompt, and none was chosen ({known}): {template!r} is used")
             return
         own = _rendered(tokenizer, (settings.get("prompts") or {}).get(name))

@@ -13,8 +13,8 @@ from typing import TypeAlias
 from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import places_of
-from longrank.collections.files import files_of, holds_no_documents, named_files
-from longrank.collections.patterns import absolute_pattern, is_pattern, listed_folders, matching
+from longrank.collections.files import files_of, holds_no_documents, is_page, named_files
+from longrank.collections.patterns import absolute_path, absolute_pattern, is_pattern, listed_folders, matching
 from longrank.errors import InputError
 from longrank.formats.cord19 import METADATA, is_cord19
 from longrank.formats.records import CorpusOptions, FileOptions
@@ -38,7 +38,7 @@ def absolute(place: str) -> str:
     """Return the absolute path of a file or folder, or the address of a database, as a record names it."""
     if is_address(place):
         return shown_source(place)
-    return os.path.abspath(place) if place else place  # noqa: PTH100 - links stay links
+    return absolute_path(place) if place else place
 
 
 def recorded(source: str) -> tuple[str, ...]:
@@ -145,15 +145,16 @@ def _check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, 
         if now and absolute(str(now[0][0].path)) in sources.files:  # it was one at the last update, too
             continue
         others = (name for name in sources.files.keys() - states.keys() if Path(name).is_relative_to(place))
-        left = (name for name in sorted(others) if now and now[0][1] != "arrow" and Path(name).is_file())
-        if (other := next(left, None)) is not None:  # a dataset that is saved again leaves old files
+        left = (name for name in sorted(others) if now and Path(name).is_file())
+        again = now and now[0][1] == "arrow"  # a dataset that is saved again leaves old files
+        if (other := next((name for name in left if not (again and name.endswith(".arrow"))), None)) is not None:
             what = f"is a collection now, of which only {now[0][0].path.name} is read"
             fix = f"move {now[0][0].path.name}, or the queries beside it, elsewhere, or build the index again"
             raise InputError(what, path=place, got=f"{other}, read at the last update", fix=fix)
 
 
 def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceState]) -> None:
-    """Refuse a folder whose only file of the last update is away, if its queries or judgments would be read now.
+    """Refuse a folder whose only file of the last update is away, if files beside it would be read now.
 
     Raises:
         InputError: names the file.
@@ -161,9 +162,24 @@ def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceS
     for gone in sources.files.keys() - states.keys():
         if Path(gone).parent == place and Path(gone).name.removesuffix(".gz") in _OF_COLLECTIONS:
             was_alone = not any(name != gone and Path(name).is_relative_to(place) for name in sources.files)
-            if was_alone and any(Path(name).parent == place and holds_no_documents(Path(name)) for name in states):
+            if was_alone and _reads_beside(place, sources.files[gone], states):
                 fix = "put the file back, or build the index again"
                 raise InputError("the documents of this collection are gone", path=gone, fix=fix)
+
+
+def _reads_beside(place: Path, gone: SourceState, states: Mapping[str, SourceState]) -> bool:
+    """Tell whether files are read now that lie beside the documents of a collection: queries, judgments, or pages.
+
+    Pages, such as a README, may be read if the file of the documents has another name now.
+    """
+    renamed = any(state.sha256 == gone.sha256 for state in states.values())
+    return any(
+        (path.parent == place and holds_no_documents(path))
+        or path.parent == place / "qrels"  # of BEIR
+        or (is_page(path) and not renamed)
+        for path in map(Path, states)
+        if path.is_relative_to(place)
+    )
 
 
 def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str, str]) -> list[str]:

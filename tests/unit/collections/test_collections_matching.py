@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from longrank.collections.documents import places_of, read_documents
-from longrank.collections.patterns import listed_folders, matching
+from longrank.collections.patterns import absolute_path, absolute_pattern, listed_folders, matching
 from longrank.errors import InputError
 
 
@@ -37,3 +37,28 @@ def test_the_folders_that_a_pattern_lists_are_those_of_its_wildcards() -> None:
 def test_a_pattern_without_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no file or folder matches .got '\S+/\*\.tsv'."):
         matching(str(tmp_path / "*.tsv"))
+
+
+def test_paths_and_patterns_become_absolute_without_leaving_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("here/docs", "there/place", "there/docs"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a.txt").write_text(folder)
+    (tmp_path / "here/link").symlink_to("../there/place")
+    (tmp_path / "here/docs/own.txt").symlink_to("a.txt")
+    monkeypatch.chdir(tmp_path / "here")
+    here, there = tmp_path / "here", tmp_path / "there"
+    for path, expected in [
+        ("docs", here / "docs"), ("./docs/own.txt", here / "docs/own.txt"), ("docs/../docs/", here / "docs"),
+        ("link", here / "link"), ("link/a.txt", here / "link/a.txt"), ("../here/link/", here / "link"),
+        ("link/../docs", there / "docs"), ("link/../docs/a.txt", there / "docs/a.txt"), ("link/..", there),
+    ]:  # fmt: skip
+        assert absolute_path(path) == str(expected)
+        assert Path(absolute_path(path)).samefile(path)
+    for pattern, fixed in [
+        ("*.md", f"{here}/*.md"), ("docs//*.txt", f"{here}/docs/*.txt"), ("../*/d/*.txt", f"{tmp_path}/*/d/*.txt"),
+        ("link/../docs/*.txt", f"{there}/docs/*.txt"), ("l*k/../docs/*.txt", f"{here}/l*k/../docs/*.txt"),
+        (f"{here}/docs/./*.txt", f"{here}/docs/*.txt"), ("/*.md", "/*.md"),
+    ]:  # fmt: skip
+        assert absolute_pattern(pattern) == fixed

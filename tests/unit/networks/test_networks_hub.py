@@ -20,7 +20,10 @@ pytestmark = pytest.mark.neural
 
 COMMITS = {"main": "a" * 40, "v1": "b" * 40}
 NAME = "someone/tiny-reranker"
-LACKED = ("config_sentence_transformers.json", "sentence_bert_config.json", "chat_template.jinja")
+LACKED = (
+    *("config_sentence_transformers.json", "sentence_bert_config.json", "chat_template.jinja", "artifact.metadata"),
+    *("longrank.json", "training.json", "lineage.json"),
+)
 """Files that the tiny models lack, as the hub's clients mark them."""
 
 
@@ -208,6 +211,27 @@ def test_settings_that_another_program_left_out_are_fetched_or_noted(
     assert not (cache / ".no_exist" / commit / LACKED[1]).exists()
     find_model(NAME)
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("lacking", ["training.json", "lineage.json", "artifact.metadata"])
+def test_a_record_that_another_program_left_out_is_fetched(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    """So a network is known to have learned from queries, and ColBERT's settings are the model's."""
+    import huggingface_hub
+
+    record, usual = cache / "snapshots" / COMMITS["main"] / lacking, huggingface_hub.snapshot_download
+    (cache / ".no_exist" / COMMITS["main"] / lacking).unlink()
+
+    def downloads(name: str, **options: object) -> str:
+        if not options.get("local_files_only"):
+            record.write_text("{}")
+        return str(usual(name, **(options | {"local_files_only": True})))
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
+    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", lambda *_, **__: [lacking])
+    find_model(NAME)
+    assert record.is_file()
 
 
 def test_a_chat_template_in_a_file_of_its_own_is_fetched_and_part_of_the_fingerprint(

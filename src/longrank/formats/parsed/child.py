@@ -63,7 +63,7 @@ def parse(
         InputError: the file cannot be read; names the file and the fault.
         NoTextLayer: it holds pictures of text alone.
     """
-    request = {"format": format, "path": os.path.abspath(path)} | ({} if text is None else {"text": text})  # noqa: PTH100
+    request = {"format": format, "path": str(path.absolute())} | ({} if text is None else {"text": text})
     with _leased(limits) as child:
         child.ask(request)
         while "document" in (answer := child.answer(path)):
