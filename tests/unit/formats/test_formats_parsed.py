@@ -167,7 +167,33 @@ def test_footnotes_of_markdown_are_text_also_if_they_look_like_addresses() -> No
 
 def test_formats_of_words_in_blocks_of_html_in_markdown_separate_nothing() -> None:
     (document,) = read_markdown("<div>\nun<mark>believ</mark>able <kbd>C</kbd>trl<td>x\n</div>\n")
-    assert document.text == "unbelievable Ctrl x"
+    assert document.text == "unbelievable Ctrl\tx"
+
+
+HTML_IN_MARKDOWN = {
+    'Harbours<sup><a href="#fn1">1</a></sup> and <a href="#fn2"><sup>2</sup></a>': "Harbours 1 and 2",
+    "Harbours<sup>[1](#fn1)</sup>, m<sup>2</sup> of *a<b>c*": "Harbours 1, m2 of ac",
+    "<p>\nHarbours<sup>12</sup>\n</p>": "Harbours 12",
+    "<ruby>東<rp>(</rp><rt>とう</rt>京<rt>きょう</rt></ruby>の": "東京(とうきょう)の",
+    "<div>\n<ruby>東<rt>とう</rt>京<rt>きょう</rt></ruby>\n</div>": "東京(とうきょう)",
+    "see <math><mfrac><mn>1</mn><mn>2</mn></mfrac></math> now": "see 1/2 now",
+    "a <script>alert(1)</script> b <!-- c --> d": "a b d",
+    "1 &lt; 2 <b>&amp;</b> `<i>&lt;` ![x<y](z) &amp;lt;": "1 < 2 & <i>&lt; x<y &lt;",
+    "one<br>two  \nthree <i>four</i>\nfive": "one\ntwo\nthree four five",
+    "<div>\n<template>t</template><nav>menu</nav>text\n</div>": "text",
+}
+
+
+@pytest.mark.parametrize("markdown", HTML_IN_MARKDOWN)
+def test_html_in_markdown_is_read_as_in_a_page(markdown: str) -> None:
+    (document,) = read_markdown(markdown)
+    assert document.text == HTML_IN_MARKDOWN[markdown]
+
+
+def test_headings_in_blocks_of_html_in_markdown_are_headings() -> None:
+    (document,) = read_markdown('<h1 align="center">\n  Big <b>title</b>\n</h1>\n\nText.\n\n## Part\n')
+    assert (document.title, document.text) == ("Big title", "Big title\n\nText.\n\nPart")
+    assert headings(document) == [(1, "Big title"), (2, "Part")]
 
 
 def test_front_matter_is_yaml_pairs_or_toml_and_a_line_is_no_front_matter() -> None:

@@ -34,7 +34,7 @@ INLINE = frozenset(
     | {"acronym", "data", "label", "nobr", "rb", "rtc", "strike", "time"}
 )
 """Elements whose tags separate no words."""
-_FORMULA = frozenset(
+FORMULA = frozenset(
     {"math", "semantics", "mrow", "mstyle", "mpadded", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfenced", "menclose"}
     | {"mfrac", "msqrt", "mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts"}
 )
@@ -94,7 +94,7 @@ class _Reader(HTMLParser):
             self._parts.append("\n")
         elif tag in _CELLS:
             self._parts.append("\t")
-        elif tag not in INLINE and tag not in _FORMULA:
+        elif tag not in INLINE | FORMULA:
             self._end_block()
             self._level = _LEVELS.get(tag, self._level)
             self._verbatim += tag == "pre"
@@ -117,7 +117,7 @@ class _Reader(HTMLParser):
             self._aside = self._around.pop()
         elif tag == "title":
             self._in_title = False
-        elif tag not in INLINE and tag not in _CELLS and tag not in _FORMULA:
+        elif tag not in INLINE | FORMULA and tag not in _CELLS:
             self._end_block()
             self._level = 0 if tag in _LEVELS else self._level
             self._verbatim = max(0, self._verbatim - (tag == "pre"))

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
+from longrank.formats.html_tags import with_signs
 from longrank.formats.markup import plain_text
-from longrank.formats.note_marks import is_mark
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.front_matter import split_front_matter
-from longrank.formats.parsed.html_text import INLINE
+from longrank.formats.parsed.html_text import FORMULA, INLINE, add_html
 from longrank.formats.parsed.writer import TextWriter
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_TAG = re.compile(r"</?([A-Za-z][\w-]*)")
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANKS = {"softbreak": " ", "hardbreak": "\n"}
 
@@ -57,7 +57,8 @@ class _Reader:
         elif token.type in ("fence", "code_block"):
             self._writer.add(token.content.strip("\n"))
         elif token.type == "html_block":
-            self._writer.add(plain_text(token.content, INLINE))
+            if title := add_html(token.content, self._writer):
+                self._writer.add(title)
         elif token.type == "definition" and token.meta["label"].startswith("^") and token.map:
             # CommonMark takes a footnote of one word for the address of a link: [^1]: Ibidem
             first, *more = self._lines[slice(*token.map)]
@@ -68,27 +69,28 @@ class _Reader:
     def _inline(self, token: Token) -> None:
         text = _text(token.children or ())
         if self._cells is not None:
-            self._cells.append(text)
+            self._cells.append(text.replace("\n", " "))
             return
         self._writer.add(text, self._level, "\n" if self._tight and not self._level else "\n\n")
         self._level = 0
 
 
 def _text(tokens: Sequence[Token]) -> str:
-    parts: list[str] = []
-    for number, token in enumerate(tokens):
-        if token.type in ("text", "code_inline"):
-            parts.append(token.content)
-        elif token.type == "image":
-            parts.append(_text(token.children or ()))
-        elif token.type == "html_inline" and (tag := _TAG.match(token.content)):
-            parts.append(" " * (tag[1].lower() not in INLINE or _is_mark(tokens, number, parts)))
-        parts.append(_BLANKS.get(token.type, ""))
-    return "".join(parts)
+    """Return the text of a paragraph; with tags of HTML among its words, it is read as HTML."""
+    if any(token.type == "html_inline" for token in tokens):
+        return plain_text(with_signs("".join(map(_markup, tokens))), INLINE | FORMULA)
+    return "".join(map(_plain, tokens))
 
 
-def _is_mark(tokens: Sequence[Token], number: int, before: Sequence[str]) -> bool:
-    """Tell whether a ``<sup>`` raises a mark of notes: Harbours<sup>1</sup>."""
-    raised = tokens[number + 1] if number + 1 < len(tokens) else None
-    is_raising = tokens[number].content.lower().startswith("<sup")
-    return is_raising and raised is not None and is_mark("".join(before[-4:]), raised.content)
+def _plain(token: Token) -> str:
+    if token.type == "image":
+        return _text(token.children or ())
+    return token.content if token.type in ("text", "code_inline") else _BLANKS.get(token.type, "")
+
+
+def _markup(token: Token) -> str:
+    if token.type == "html_inline":
+        return token.content
+    if token.type == "link_open":  # a raised link may be the mark of a note
+        return f'<a href="{escape(str(token.attrs["href"]))}">'
+    return {"link_close": "</a>", "hardbreak": "<br>"}.get(token.type) or escape(_plain(token), quote=False)
