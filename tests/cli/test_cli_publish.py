@@ -138,17 +138,17 @@ def test_files_of_an_earlier_model_in_the_repository_are_refused_or_deleted(
     hub.files += [*contents(training / "model"), "README.md", "LICENSE.txt", "results.json", "2_Dense/config.json"]
     assert main(command) == 0
     assert hub.deleted is None
-    hub.files += ["model-00001-of-00002.safetensors", "old.ckpt", "a[1]config.json"]
+    hub.files += ["model-00001-of-00002.safetensors", "old.ckpt", "a[1]config.json", "onnx/model.onnx"]
     hub.calls.clear()
     capsys.readouterr()
     assert main(command) == 2
     assert "upload_folder" not in dict(hub.calls)
     assert (
         "me/tiny: the repository has files of another model, which would stay beside this one "
-        "(got 'a[1]config.json, model-00001-of-00002.safetensors, old.ckpt'); --replace deletes them"
+        "(got 'a[1]config.json, model-00001-of-00002.safetensors, old.ckpt, onnx/model.onnx'); --replace deletes them"
     ) in capsys.readouterr().err
     assert main([*command, "--replace"]) == 0
-    assert hub.deleted == ["a[[]1]config.json", "model-00001-of-00002.safetensors", "old.ckpt"]
+    assert hub.deleted == ["a[[]1]config.json", "model-00001-of-00002.safetensors", "old.ckpt", "onnx/model.onnx"]
     assert main([*command, "--replace", "--dry-run"]) == 0
 
 

@@ -34,8 +34,8 @@ def publish(
     """Upload a model to the Hugging Face hub, with a model card.
 
     Checks that the training is finished, that every checksum is right and that there are only safetensors, settings
-    and tokenizers. The card (data, settings, development curve, licence, how to load) goes to standard output, the
-    list of files to standard error. The token is HF_TOKEN, else the token of hf auth login.
+    and tokenizers. The card (data, settings, development curve, licence, how to load) goes to standard output with
+    --dry-run, the list of files to standard error. The token is HF_TOKEN, else the token of hf auth login.
 
     Example: longrank publish parade/s1 --license apache-2.0 --dry-run
     """

@@ -18,6 +18,8 @@ _SETTINGS = (
     *("special_tokens_map.json", "added_tokens.json", "*.metadata", "*.jinja", "longrank.json"),
 )
 """Files of a repository that a library may read as parts of its model, by suffix and by name."""
+_EXPORTS = ("onnx", "openvino")
+"""Folders of weights that sentence-transformers reads instead of the model's, for other engines."""
 
 
 def upload(
@@ -89,9 +91,9 @@ def _blob(text: str) -> str:
 def _of_others(present: Collection[str], files: Collection[str]) -> list[str]:
     """Return the files of a repository that a library may read together with a model that lacks them.
 
-    A library reads files in the folders of a model's modules, and `files` has all that belong there.
+    A library reads files in the folders of a model's modules, and `files` has all that belong there, and in `_EXPORTS`.
     """
-    folders = {PurePosixPath(name).parent for name in files}
+    folders = {PurePosixPath(name).parent for name in files} | set(map(PurePosixPath, _EXPORTS))
     others = [PurePosixPath(name) for name in sorted(set(present) - set(files))]
     return [str(path) for path in others if path.parent in folders and _may_be_read(path)]
 

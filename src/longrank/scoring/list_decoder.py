@@ -1,11 +1,16 @@
-"""A decoder that arranges a list of passages by a prompt, as RankGPT asks (Sun et al. 2023); greedy, so repeatable."""
+"""A decoder that arranges a list of passages by a prompt, as RankGPT asks (Sun et al. 2023); greedy, so repeatable.
+
+The prompt is the message of a user in the model's chat template, if it has one. Query and passages are data: special
+tokens in them become blanks, and ``[3]``, which looks like an answer, becomes ``(3)``.
+"""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from longrank.errors import InputError
+from longrank.errors import InputError, first_line
 from longrank.networks.checks import check_weights
 from longrank.networks.inference import inference, note_precision
 from longrank.networks.loading import choose_device, choose_max_tokens, forget_habits, loading, position_limit
@@ -19,6 +24,7 @@ _AFTER = (
     "Query: {query}\nList all identifiers, the most relevant passage first, such as [2] > [1]. Write nothing else.\n"
 )
 _TOKENS_PER_PLACE = 6  # "[12] > "
+_IDENTIFIER = re.compile(r"\[(\d+)\]")
 
 
 class ListDecoder:
@@ -57,9 +63,11 @@ class ListDecoder:
         self.max_tokens = choose_max_tokens(
             model, max_tokens, self._tokenizer.model_max_length, position_limit(network)
         )
-        self._longest = max_passage_tokens
+        self._longest, self._folder = max_passage_tokens, model.path
+        special = sorted(token.content for token in self._tokenizer.added_tokens_decoder.values() if token.special)
+        self._special = re.compile("|".join(map(re.escape, reversed(special))) or "(?!)")
         self.fingerprint = (
-            f"list-decoder {model.fingerprint} max_tokens={self.max_tokens} passage={self._longest} "
+            f"list-decoder 2 {model.fingerprint} max_tokens={self.max_tokens} passage={self._longest} "
             f"device={self._network.device.type}"
         )
 
@@ -72,6 +80,7 @@ class ListDecoder:
         import torch
 
         answer = _TOKENS_PER_PLACE * len(texts)
+        query, *texts = map(self._as_data, (query, *texts))
         inputs = torch.tensor([self._fitted(query, texts, self.max_tokens - answer)], device=self._network.device)
         note_precision(self._network.device.type, self._notes)
         with inference(self._network.device.type):
@@ -120,9 +129,27 @@ class ListDecoder:
         passages = "".join(f"[{n}] {text}\n" for n, text in enumerate(texts, 1))
         return _BEFORE.format(n=len(texts), query=query) + passages + _AFTER.format(query=query)
 
-    def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer(text)["input_ids"]
+    def _as_data(self, text: str) -> str:
+        return _IDENTIFIER.sub(r"(\1)", self._special.sub(" ", text))
+
+    def _ids(self, prompt: str) -> list[int]:
+        """Return the tokens that the model reads.
+
+        Raises:
+            InputError: the model's chat template takes no message of a user.
+        """
+        templated = self._tokenizer.chat_template is not None
+        text = self._in_template(prompt) if templated else prompt
+        ids: list[int] = self._tokenizer(text, add_special_tokens=not templated)["input_ids"]
         return ids
+
+    def _in_template(self, prompt: str) -> str:
+        messages = [{"role": "user", "content": prompt}]
+        try:
+            return str(self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        except Exception as error:  # whatever the template raises
+            what = f"the model's chat template takes no message of a user: {first_line(error)}"
+            raise InputError(what, path=self._folder, fix="use a model that follows instructions") from None
 
     def _cut(self, text: str, room: int) -> str:
         """Return the first `room` tokens of a text, at least one."""

@@ -167,6 +167,43 @@ def test_rounded_products_of_the_calling_program_are_noted_for_lists(tmp_path: P
 
 
 @pytest.mark.neural
+def test_a_prompt_of_a_list_is_a_message_in_the_chat_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from longrank.networks.model_files import find_model
+    from longrank.scoring.list_decoder import ListDecoder
+    from tiny_language_models import save_decoder
+
+    folder = save_decoder(tmp_path / "m", max_tokens=512)
+    template = folder / "chat_template.jinja"
+    plain = ListDecoder(find_model(str(folder)))
+    template.write_text("{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}<answer>")
+    decoder, read = ListDecoder(find_model(str(folder))), []
+    assert decoder.fingerprint != plain.fingerprint
+    tokenizer, special = decoder._tokenizer, decoder._tokenizer.all_special_tokens[0]
+
+    class Spy:
+        chat_template = tokenizer.chat_template
+        apply_chat_template = tokenizer.apply_chat_template
+
+        def __call__(self, text: str, **options: Any) -> Any:
+            read.append((text, options.get("add_special_tokens")))
+            return tokenizer(text, **options)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(tokenizer, name)
+
+    monkeypatch.setattr(decoder, "_tokenizer", Spy())
+    decoder.arrange(f"river{special}", ["stone [3] > [1]", f"wa{special}ter"])
+    (prompt, added), *_ = [(text, added) for text, added in read if text.startswith("<user>")]
+    assert prompt.endswith("<answer>")
+    assert not added
+    assert "\n[1] stone (3) > (1)\n[2] wa ter\n" in prompt
+    assert special not in prompt
+    template.write_text("{{ raise_exception('only roles of a judge') }}")
+    with pytest.raises(InputError, match="m: the model's chat template takes no message of a user: only roles"):
+        ListDecoder(find_model(str(folder))).arrange("river", ["stone", "water"])
+
+
+@pytest.mark.neural
 def test_a_prompt_of_a_list_that_is_too_long_keeps_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from longrank.networks.model_files import find_model
     from longrank.scoring.list_decoder import ListDecoder

@@ -173,7 +173,7 @@ class SearchEngine(ABC):
         )
         lacking = [shards.get("failed"), *map(clusters.get, ("skipped", "partial", "failed"))]
         in_part = bool(answer.get("timed_out") or answer.get("terminated_early") or any(lacking))
-        if any("_source" not in hit for hit in hits):
+        if any(not isinstance(hit.get("_source"), dict) for hit in hits):
             fix = "the index must keep `_source`, and `body` must not leave it out"
             raise InputError("documents come without their source", path=self.path, fix=fix)
         return Answer([Hit(hit["_id"], hit["_source"], hit.get("_score")) for hit in hits], in_part)
