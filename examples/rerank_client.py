@@ -40,7 +40,7 @@ def rerank(query: str, documents: list[str]) -> dict[str, Any]:
 
 def main(query: str, *paths: str) -> None:
     """Print a line per file, best first: relevance, file, offsets of the best passage, its first words."""
-    documents = [Path(path).read_text(encoding="utf-8") for path in paths]
+    documents = [Path(path).read_bytes().decode() for path in paths]  # with the line ends to which offsets refer
     answer = rerank(query, documents)
     for warning in answer["meta"].get("warnings", []):
         print(f"note: {warning}", file=sys.stderr)

@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 
 from longrank.cli.main import main
+from longrank.cli.sync import _sync_again
+from longrank.errors import BeingWritten
 from longrank.index import Index
+from longrank.types import Notes
 
 
 @pytest.fixture
@@ -90,6 +93,28 @@ def test_a_change_that_cannot_be_indexed_does_not_end_the_watch(folder: Path) ->
         assert process.stdout.readline() == "files: 1 new, 1 vanished; documents: 1 added, 1 deleted, 1 in the index\n"
         process.terminate()
         assert process.wait() == 143
+
+
+def test_vectors_that_could_not_be_stored_are_stored_by_the_next_update_of_a_watch(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Vectors:
+        """Another process holds the lock at the first call."""
+
+        calls = 0
+
+        def store(self, path: Path, notes: Notes) -> None:
+            self.calls += 1
+            if self.calls == 1:
+                raise BeingWritten("is being written by pid 7", path=path)
+
+    vectors: Any = Vectors()
+    options = (["notes"], Path("my.index"), 1, vectors)
+    assert not _sync_again(*options, said=set(), anyway=False)
+    assert "my.index: is being written by pid 7" in capsys.readouterr().err
+    assert _sync_again(*options, said=set(), anyway=True)
+    assert _sync_again(*options, said=set(), anyway=False)
+    assert vectors.calls == 2
 
 
 def test_sync_follows_a_database_and_does_not_watch_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

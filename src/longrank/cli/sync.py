@@ -53,8 +53,9 @@ def sync(
     _print(_sync(*options, said=said, anyway=True), output)
     if watch:
         console.note(f"watching {', '.join(sources)}; Ctrl-C ends it")
+        failed = False
         for _ in watched(sources):
-            _sync_again(*options, said=said)
+            failed = not _sync_again(*options, said=said, anyway=failed)
 
 
 def _sync(
@@ -86,16 +87,24 @@ def _sync(
     return changes
 
 
-def _sync_again(sources: list[str], output: Path, workers: int, to_store: PassageVectors, *, said: set[str]) -> None:
-    """Update while watching: wrong input, such as a file that is half written, waits for the next change."""
+def _sync_again(
+    sources: list[str], output: Path, workers: int, to_store: PassageVectors, *, said: set[str], anyway: bool
+) -> bool:
+    """Update while watching: wrong input, such as a file that is half written, waits for the next change.
+
+    Returns:
+        False: not updated, or updated without vectors, which the next call with `anyway` stores.
+    """
     from longrank.errors import InputError
 
     try:
-        changes = _sync(sources, output, workers, to_store, said=said)
-        if any(changes):
-            _print(changes, output)
+        changes = _sync(sources, output, workers, to_store, said=said, anyway=anyway)
     except InputError as error:
         console.note(f"not updated: {error}")
+        return False
+    if any(changes):
+        _print(changes, output)
+    return True
 
 
 def _print(changes: Changes, output: Path) -> None:

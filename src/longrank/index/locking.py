@@ -14,6 +14,7 @@ from pathlib import Path
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index.folder import DATA, DELETED, SOURCES, SPARSE, VECTORS, read_manifest, valid_names
 from longrank.storage import MANIFEST, check_parent, digest_of, open_manifest, sha256_of
+from longrank.storage.files import writing
 from longrank.storage.remote import check_no_copy
 from longrank.storage.workplace import working_in
 
@@ -33,12 +34,14 @@ def building(folder: Path) -> Iterator[Path]:
     Raises:
         InputError: `folder` exists and is not an index, its parent does not exist or is read-only,
             or another process is writing to it.
+        LongRankError: the disk refuses.
     """
     check_no_copy(folder)
     _refuse_other(folder)
     with working_in(folder, keep_lock_with=MANIFEST):
-        remove_leftovers(folder)
-        work = Path(tempfile.mkdtemp(prefix=BUILDING, dir=folder))
+        with writing(folder):
+            remove_leftovers(folder)
+            work = Path(tempfile.mkdtemp(prefix=BUILDING, dir=folder))
         try:
             yield work
         finally:

@@ -35,6 +35,11 @@ class Prepared(NamedTuple):
     title_cut: Sequence[bool]
 
 
+FEW_BLANKS = (
+    "candidates with long passages, since few blanks separate their words; passages.preset=sentences needs none"
+)
+_LONG, _FEW = 1000, 20  # letters, and words in their beginning
+_COUNTING_WORDS = ("windows(unit=word,", "even(unit=word,", "sections(")  # by blanks
 UNREAD_TITLE = "candidates with a title and no text, scored as an empty text; the setting title=true reads titles"
 
 
@@ -106,6 +111,9 @@ class PassageDocumentScorer:
         for _, document, _ in block:
             if document.doc_id not in segmented:
                 segmented[document.doc_id] = self.segmenter.segment(document)
+        if self.segmenter.fingerprint.startswith(_COUNTING_WORDS):
+            long = [doc_id for doc_id, segmentation in segmented.items() if _has_few_blanks(segmentation)]
+            self.notes.add(FEW_BLANKS, next(iter(long), ""), len(long))
         if not self.title:
             blank = [document.doc_id for _, document, _ in block if document.title and not document.text.strip()]
             self.notes.add(UNREAD_TITLE, next(iter(blank), ""), len(blank))
@@ -135,6 +143,12 @@ class PassageDocumentScorer:
     ) -> ScoringTask:
         texts = texts_read(candidate.document, segmentation, title=self.title)
         return ScoringTask(candidate.query, candidate.document.doc_id, segmentation.passages, texts, statistics)
+
+
+def _has_few_blanks(segmentation: Segmentation) -> bool:
+    """Tell whether a passage has few words for its letters: a window of 150 words may be a whole Chinese document."""
+    beginnings = (one.text[:_LONG] for one in segmentation.passages if len(one.text) > _LONG)
+    return any(len(beginning.split()) < _FEW for beginning in beginnings)
 
 
 def texts_read(document: Document, segmentation: Segmentation, *, title: bool) -> tuple[str, ...]:

@@ -57,13 +57,16 @@ class Deadline:
         return self.left - self._reserve
 
 
+_LONGEST = 10**12  # seconds
+
+
 def check_deadline(seconds: object) -> None:
     """Refuse a deadline that is not a finite number of seconds above 0.
 
     Raises:
         InputError: names the option.
     """
-    if not isinstance(seconds, Real) or isinstance(seconds, bool) or not 0 < float(seconds) < math.inf:
+    if not isinstance(seconds, Real) or isinstance(seconds, bool) or not 0 < seconds < _LONGEST:
         raise InputError("deadline must be a number of seconds above 0", got=seconds)
 
 

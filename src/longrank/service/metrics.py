@@ -40,7 +40,8 @@ class Metrics:
         )
         self._tokens = Counter("longrank_tokens", "Estimated tokens scored.", registry=own)
         self._batches = Histogram("longrank_batch_seconds", "Seconds per batch.", buckets=_BATCH_SECONDS, registry=own)
-        self._truncated = Counter("longrank_truncated_documents", "Documents not read to their end.", registry=own)
+        help = "Documents of answers that were not read to their end."
+        self._truncated = Counter("longrank_truncated_documents", help, registry=own)
         kept = Gauge("longrank_kept_bytes", "Vectors, terms and places of passages kept in memory.", registry=own)
         kept.set_function(kept_bytes)
 
@@ -60,7 +61,7 @@ class Metrics:
         self._batches.observe(seconds)
 
     def truncated(self, n: int) -> None:
-        """Count documents that were not read to their end."""
+        """Count documents of an answer that were not read to their end."""
         self._truncated.inc(n)
 
     def watch(self, *, requests: Callable[[], int], tokens: Callable[[], int]) -> None:

@@ -139,6 +139,7 @@ async def search_index(
     warnings = [*notes.lines(), *own.copy(places=False).lines(), *answer.warnings]
     warnings += [OLD_STATE] * service.engine.is_behind
     seconds = time.monotonic() - began
+    service.metrics.truncated(sum(result.truncated for result in results))
     return replace(answer, results=results, warnings=warnings, facets=counts, seconds=seconds, index=bound.index)
 
 

@@ -154,25 +154,31 @@ def _check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, 
 
 
 def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceState]) -> None:
-    """Refuse a folder whose only file of the last update is away, if files beside it would be read now.
+    """Refuse a collection whose files of documents are all away, if files beside them would be read now.
 
     Raises:
-        InputError: names the file.
+        InputError: names the first file.
     """
-    for gone in sources.files.keys() - states.keys():
-        if Path(gone).parent == place and Path(gone).name.removesuffix(".gz") in _OF_COLLECTIONS:
-            was_alone = not any(name != gone and Path(name).is_relative_to(place) for name in sources.files)
-            if was_alone and _reads_beside(place, sources.files[gone], states):
-                fix = "put the file back, or build the index again"
-                raise InputError("the documents of this collection are gone", path=gone, fix=fix)
+    before = sorted(name for name in sources.files if Path(name).is_relative_to(place))
+    if not before or any(name in states or not _is_of_collection(Path(name), place) for name in before):
+        return
+    if _reads_beside(place, [sources.files[name] for name in before], states):
+        fix = "put the file back, or build the index again"
+        raise InputError("the documents of this collection are gone", path=before[0], fix=fix)
 
 
-def _reads_beside(place: Path, gone: SourceState, states: Mapping[str, SourceState]) -> bool:
+def _is_of_collection(path: Path, place: Path) -> bool:
+    """Tell whether a file holds the documents of a collection: by its name, or as a shard of a dataset."""
+    named = path.parent == place and path.name.removesuffix(".gz") in _OF_COLLECTIONS
+    return named or path.name.endswith(".arrow")
+
+
+def _reads_beside(place: Path, gone: Iterable[SourceState], states: Mapping[str, SourceState]) -> bool:
     """Tell whether files are read now that lie beside the documents of a collection: queries, judgments, or pages.
 
-    Pages, such as a README, may be read if the file of the documents has another name now.
+    Pages, such as a README, may be read if the files of the documents have other names now.
     """
-    renamed = any(state.sha256 == gone.sha256 for state in states.values())
+    renamed = {state.sha256 for state in gone} <= {state.sha256 for state in states.values()}
     return any(
         (path.parent == place and holds_no_documents(path))
         or path.parent == place / "qrels"  # of BEIR

@@ -170,6 +170,22 @@ def test_a_part_of_a_dataset_that_is_missing_is_refused_by_a_build_and_by_an_upd
     assert len(Index(tmp_path / "index")) == 2
 
 
+def test_a_dataset_that_is_gone_and_a_dataset_among_files_are_refused_by_an_update(tmp_path: Path) -> None:
+    saved(tmp_path / "one", "a", "b")
+    (tmp_path / "one" / "README.md").write_text("# About dogs")
+    sync([tmp_path / "one"], tmp_path / "index")
+    for name in ("a.arrow", "b.arrow", "state.json", "dataset_info.json"):
+        (tmp_path / "one" / name).rename(tmp_path / name)
+    with pytest.raises(InputError, match=r"a\.arrow: the documents of this collection are gone; put the file back"):
+        sync([tmp_path / "one"], tmp_path / "index")
+    sync([tmp_path / "one"], tmp_path / "files.index")  # as a folder of files
+    for name in ("a.arrow", "b.arrow", "state.json", "dataset_info.json"):
+        (tmp_path / name).rename(tmp_path / "one" / name)
+    assert not any(sync([tmp_path / "one"], tmp_path / "index"))
+    with pytest.raises(InputError, match=r"is a collection now, of which only a\.arrow is read \(got '.*README\.md"):
+        sync([tmp_path / "one"], tmp_path / "files.index")
+
+
 def test_a_dataset_cannot_name_files_outside_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from fakes import documents, index_of
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index import Index, verify_index
 from longrank.index import vectors as module
 from longrank.index.reused_vectors import ReusedVectors
@@ -192,6 +193,15 @@ def test_vectors_that_this_user_may_not_list_are_not_taken_for_none(
     with pytest.raises(InputError, match=r"vectors: cannot be listed; let"):
         stored_vectors(index)
     assert find_vectors(index, KEY) == (None, "vectors cannot be listed")
+
+
+def test_a_full_disk_is_one_error_before_the_first_file(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**options: Any) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    with pytest.raises(LongRankError, match=r"cannot write .*index: No space left on device"):
+        write_vectors(index, "m", KEY, H, encoded(index))
 
 
 def test_equal_vectors_give_equal_bytes(index: Index) -> None:

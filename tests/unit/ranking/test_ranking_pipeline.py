@@ -16,7 +16,7 @@ from longrank.errors import InputError, LongRankError
 from longrank.formats.evidence import read_evidence
 from longrank.index import Index
 from longrank.protocols import Candidate, PassageScores
-from longrank.ranking.passages import UNREAD_TITLE, PassageDocumentScorer
+from longrank.ranking.passages import FEW_BLANKS, UNREAD_TITLE, PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline, rerank
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
@@ -396,6 +396,16 @@ def test_settings_without_effect_are_noted(tmp_path: Path) -> None:
         "first_stage.k1 has no effect: the run is the first stage"
     ]
     assert longrank.search(index, "fox", **options).notes.lines() == []
+
+
+@pytest.mark.parametrize(("preset", "noted"), [("windows", 1), ("sections", 1), ("sentences", 0), ("whole", 0)])
+def test_windows_of_words_in_a_text_without_blanks_are_noted(preset: str, noted: int, tmp_path: Path) -> None:
+    rows = [("zh", "", "面包在烤箱里慢慢变成金黄色。" * 100), ("en", "", "rivers flow to the sea " * 100)]
+    index, notes = index_of([Document(*row) for row in rows], tmp_path / "index"), Notes()
+    assignments = [f"passages.preset={preset}"]
+    scorer = open_pipeline(index, "lexical", assignments=assignments, notes=notes).scorer
+    scorer.evidence([Candidate(Query("q", "rivers"), index.document(doc_id), 0.0) for doc_id in ("zh", "en")])
+    assert notes[FEW_BLANKS] == noted
 
 
 @pytest.mark.parametrize("title", [False, True])

@@ -189,6 +189,17 @@ def test_what_tei_is_not_read_is_said_in_a_header(tmp_path: Path) -> None:
     assert reply.json[0]["truncated"]
 
 
+def test_documents_of_a_search_that_were_not_read_to_their_end_are_counted(tmp_path: Path) -> None:
+    desk = desk_of(tmp_path, PipelineChoice("lexical"))
+    desk.engine.served().pipeline.scorer.selector = make_selector("first", 1)
+
+    async def talk(ask: Ask) -> str:
+        await ask("POST", "/search", {"query": "fox"})
+        return (await ask("GET", "/metrics")).body.decode()
+
+    assert "longrank_truncated_documents_total 1.0" in answers(desk, talk)
+
+
 def test_evidence_is_what_the_library_says(desk: Service) -> None:
     value = {"query": "fox", "documents": [FOX], "evidence": True, "passages": 2}
     (one,) = ask_once(desk, "POST", "/v2/rerank", value).json["results"]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANKS = {"softbreak": " ", "hardbreak": "\n"}
+_TAGS = {"link_close": "</a>", "hardbreak": "<br>"}
 
 
 def read_markdown(text: str) -> Iterator[Parsed]:
@@ -90,7 +91,7 @@ def _plain(token: Token) -> str:
 
 def _markup(token: Token) -> str:
     if token.type == "html_inline":
-        return token.content
+        return str(token.content)
     if token.type == "link_open":  # a raised link may be the mark of a note
         return f'<a href="{escape(str(token.attrs["href"]))}">'
-    return {"link_close": "</a>", "hardbreak": "<br>"}.get(token.type) or escape(_plain(token), quote=False)
+    return _TAGS.get(token.type) or escape(_plain(token), quote=False)
