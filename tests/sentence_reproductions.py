@@ -34,7 +34,8 @@ def write_with_sentences(folder: Path) -> Path:
     with (folder / "queries.jsonl").open("w") as stream:
         for n in range(N_QUERIES):
             words = sorted({word for doc_id in ranked(n)[:3] for word in texts[doc_id][:2]})
-            stream.write(json.dumps({"query_id": f"q{n:02d}", "text": " ".join(words)}) + "\n")
+            text = " ".join(words).replace(" ", "\u2028 ", 1)  # no line end of JSON Lines
+            stream.write(json.dumps({"query_id": f"q{n:02d}", "text": text}) + "\n")
     write_folds(make_folds([f"q{n:02d}" for n in range(N_QUERIES)], 3, 1), folder / "folds.json")
     return folder
 

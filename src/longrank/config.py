@@ -162,7 +162,7 @@ def override(data: Mapping[str, Any], assignments: Assignments) -> dict[str, Any
         key, equals, text = assignment.partition("=")
         if not equals or not key.strip():
             raise InputError("--set takes key=value", got=assignment)
-        *sections, last = key.strip().split(".")
+        *sections, last = _parts(key.strip(), assignment)
         place = result
         for section in sections:
             place = place.setdefault(section, {})
@@ -174,6 +174,21 @@ def override(data: Mapping[str, Any], assignments: Assignments) -> dict[str, Any
             fix = 'write a value after the =; an empty text is ""'
             raise InputError(f"--set {assignment}: this key is not set, so it cannot be removed", fix=fix)
     return result
+
+
+def _parts(key: str, assignment: str) -> list[str]:
+    """Return the parts of a dotted key; some may be in quotes, as in TOML: ``first_stages."BM25+RM3".b``."""
+    if not {*key} & {'"', "'"}:
+        return key.split(".")
+    try:
+        below: Any = tomllib.loads(f"{key} = 0")
+    except tomllib.TOMLDecodeError:
+        raise InputError("--set takes key=value", got=assignment, fix='keys are as in TOML: a."b c".d') from None
+    parts = []
+    while isinstance(below, dict):
+        ((part, below),) = below.items()
+        parts.append(part)
+    return parts
 
 
 def _toml_value(text: str, assignment: str) -> Any:

@@ -282,6 +282,25 @@ def test_a_recipe_that_shows_nothing_to_obtain_says_why(workplace: Path, capsys:
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("k = 1000", "kk = 1000", "Table 0: the program tiny:table needs other settings (got 'no setting k')"),
+        ("queries = 0", 'queries = "x"', "setting queries is a whole number (got 'x')"),
+        ('measures = ["RR"]', 'measures = ["RR", "map", "AP"]', "a measure is named twice (got 'map, AP')"),
+        ('measures = ["RR"]', 'measures = ["RR", "XX"]', "unknown measure (got 'XX')"),
+    ],
+)
+def test_a_recipe_of_ones_own_is_checked_before_its_first_command(
+    workplace: Path, capsys: pytest.CaptureFixture[str], before: str, after: str, said: str
+) -> None:
+    Path("table.toml").write_text(RECIPE.replace(before, after))
+    assert reproduce("table.toml") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert not Path("out").exists()
+
+
 def test_a_program_that_does_not_exist_is_refused(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("table.toml").write_text(RECIPE.replace("tiny:table", "tiny:tables"))
     assert reproduce("table.toml") == 2

@@ -103,6 +103,13 @@ def test_a_value_is_toml_or_a_bare_word(text: str, value: object) -> None:
 def test_a_key_without_a_value_is_left_out() -> None:
     data = {"loop": {"steps": 3, "patience": 2}, "loss": [{}]}
     assert override(data, ["loop.patience=", "loss= "]) == {"loop": {"steps": 3}}
+    quoted = {"stages": {"BM25+RM3": {"b": 0.6}, "a.b": 1}}
+    assert override(quoted, ['stages."BM25+RM3".b=0.3', "stages.'a.b'=2"]) == {
+        "stages": {"BM25+RM3": {"b": 0.3}, "a.b": 2}
+    }
+    assert override(quoted, ["stages.BM25+RM3.b=0.3"])["stages"]["BM25+RM3"] == {"b": 0.3}
+    with pytest.raises(InputError, match=r"--set takes key=value .*as in TOML"):
+        override(quoted, ['stages."BM25+RM3.b=0.3'])
     assert override({}, ["loop.patience=2", "loop.patience="]) == {"loop": {}}
 
 

@@ -57,16 +57,17 @@ class Deadline:
         return self.left - self._reserve
 
 
-_LONGEST = 10**12  # seconds
-
-
 def check_deadline(seconds: object) -> None:
     """Refuse a deadline that is not a finite number of seconds above 0.
 
     Raises:
         InputError: names the option.
     """
-    if not isinstance(seconds, Real) or isinstance(seconds, bool) or not 0 < seconds < _LONGEST:
+    try:
+        right = isinstance(seconds, Real) and not isinstance(seconds, bool) and 0 < float(seconds) < math.inf
+    except OverflowError:  # of a whole number
+        right = False
+    if not right:
         raise InputError("deadline must be a number of seconds above 0", got=seconds)
 
 

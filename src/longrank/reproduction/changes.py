@@ -35,8 +35,11 @@ def changed_settings(published: Mapping[str, Any], assignments: Iterable[str], r
             raise InputError(f"setting {key} is {kind}", got=new, fix=f"as {shown(value)}")
         if key != "train" and not _alike_inside(value, new):  # the training checks `train`
             raise InputError(f"values of setting {key} are of another type", got=new, fix=f"as {shown(value)}")
+        if key in _NAMED and isinstance(value, dict):
+            _check_names(key, value, settings[key])
         if key not in _ANY and min(_whole(value), default=0) > 0 and min(_whole(new), default=1) < 1:
             raise InputError(f"setting {key} is a count", got=new, fix="give 1 or more")
+    _check_fixed(published, settings)
     systems = published.get("systems", [])
     for system in settings.get("systems", []):
         if system not in systems:
@@ -45,6 +48,40 @@ def changed_settings(published: Mapping[str, Any], assignments: Iterable[str], r
 
 
 _ANY = {"seed", "seeds", "queries"}  # may be 0
+_NAMED = {"first_stages", "weights", "runs"}  # tables of what the program reads by name
+
+
+GRIDS = {"BM25": "bm25_grid", "BM25+RM3": "rm3_grid"}
+"""First stage -> the setting with the grid over which it is tuned."""
+
+
+def _check_fixed(published: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Refuse a fixed value of a first stage that its grid replaces.
+
+    Raises:
+        InputError: names the value.
+    """
+    for name, fixed in settings.get("first_stages", {}).items():
+        grid, before = settings.get(GRIDS.get(name, "")) or {}, published["first_stages"].get(name) or {}
+        for key, value in fixed.items():
+            if key in grid and before.get(key) != value:
+                what = f"first_stages.{name}.{key} has no effect: {GRIDS[name]} tries its values"
+                raise InputError(what, got=value, fix=f"leave {key} out of {GRIDS[name]}, or do not set it")
+
+
+def _check_names(key: str, published: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Refuse an entry that no program reads: a first stage, a row, or an option of a run that is misspelt.
+
+    Raises:
+        InputError: names the entry.
+    """
+    options = {option for part in published.values() if isinstance(part, dict) for option in part}
+    for name, value in new.items():
+        if key != "runs" and name not in published:
+            raise InputError(f"setting {key} has no such entry", got=name, fix=suggestion(name, published))
+        unknown = sorted({*value} - options) if key == "runs" and isinstance(value, dict) else []
+        if unknown:
+            raise InputError(f"runs.{name} has no such option", got=unknown[0], fix=suggestion(unknown[0], options))
 
 
 def _whole(value: object) -> list[int]:

@@ -1,8 +1,9 @@
 """Phases: the commands of a reproduction, each run once.
 
-``phases.json`` lists finished commands: output -> command, seconds, checksums of the outputs of other commands that it
-read, and its own: of a file and the evidence beside it, or of the manifest of a folder. A command that is not finished,
-or read other outputs, runs again, and resumes if the command itself can. Several processes may run recipes of a folder.
+``phases.json`` lists finished commands: output -> command, seconds, versions and machine, checksums of the outputs of
+other commands that it read, and its own: of a file, the evidence beside it and development rows, or of the manifest of
+a folder. A command that is not finished, or read other outputs, runs again, and resumes if the command itself can.
+Several processes may run recipes of a folder.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from longrank.errors import IntegrityError, LongRankError
+from longrank.reproduction.versions import versions_and_machine
 from longrank.storage import MANIFEST, atomic_write, lock_in_turn, sha256_of
 from longrank.storage.workplace import read_json
 
@@ -39,6 +41,7 @@ write what a new worker writes again."""
 
 RunCommand = Callable[[Sequence[str], str], None]
 """Runs the arguments of a ``longrank`` command line, with the phase (``3 of 12``) for display; raises on failure."""
+_WITH_DEV = {"rows", "weak-labels"}  # write development rows, too, into the folder of their output
 CHOSEN = "CHOSEN"
 """Stands in listed commands for a value that an earlier command chooses."""
 
@@ -142,7 +145,8 @@ class Phases:
         self._check(output)
         if check is not None:
             check()
-        self._record(name, {"command": command, "seconds": seconds, "read": read, **_checksums(output)})
+        made = {"command": command, "seconds": seconds, "by": versions_and_machine(), "read": read}
+        self._record(name, {**made, **_checksums(output, command)})
 
     def _read_by(self, command: list[str]) -> dict[str, str]:
         """Return the states of the outputs of earlier commands that a command names."""
@@ -166,6 +170,12 @@ class Phases:
         """Say whether a command was not finished before."""
         done = [phase.get("command") for phase in self._finished.values()]
         return any(list(command) not in done for command in commands)
+
+    def versions(self) -> dict[str, str]:
+        """Return the versions and the machine of the commands so far and of this process, each once."""
+        finished = {tuple(phase.get("command", ())): phase.get("by", {}) for phase in self._finished.values()}
+        all_of = [*(finished.get(tuple(command), {}) for command in self.commands), versions_and_machine()]
+        return {key: ", ".join(dict.fromkeys(each[key] for each in all_of if key in each)) for key in all_of[-1]}
 
     def script(self) -> str:
         """Return the commands so far as lines of a shell script."""
@@ -196,25 +206,29 @@ def _place(command: Sequence[str], output: Path) -> str:
 
 def _state(output: Path, phase: Mapping[str, Any]) -> str:
     """Return the checksums of a file and its evidence, or the checksum of a folder's manifest; empty: neither."""
-    checksums = [phase[key] for key in _files(output, "manifest" in phase) if key in phase]
-    return " ".join(checksums or _checksums(output).values())
+    checksums = [phase[key] for key in _files(output, phase.get("command", ()), "manifest" in phase) if key in phase]
+    return " ".join(checksums or _checksums(output, phase.get("command", ())).values())
 
 
-def _checksums(output: Path) -> dict[str, str]:
-    """Return the checksums of a file and its evidence, or of a folder's manifest, which has those of all its files."""
-    return {key: sha256_of(path) for key, path in _files(output, output.is_dir()).items() if path.is_file()}
+def _checksums(output: Path, command: Sequence[str]) -> dict[str, str]:
+    """Return the checksums of the files of an output, or of a folder's manifest, which has those of all its files."""
+    return {key: sha256_of(path) for key, path in _files(output, command, output.is_dir()).items() if path.is_file()}
 
 
-def _files(output: Path, is_folder: bool) -> dict[str, Path]:
+def _files(output: Path, command: Sequence[str], is_folder: bool) -> dict[str, Path]:
     """Return the keys of an entry of the list, and the files whose checksums they are."""
     if is_folder:
         return {"manifest": output / MANIFEST}
-    return {"sha256": output, "evidence": output.with_name(f"{output.name}.evidence")}
+    files = {"sha256": output, "evidence": output.with_name(f"{output.name}.evidence")}
+    if {*command[:1]} & _WITH_DEV and "--dev" in command[:-1]:
+        files["dev"] = output.parent / Path(command[command.index("--dev") + 1]).name
+    return files
 
 
 def _checked(output: Path, phase: Mapping[str, Any]) -> list[tuple[Path, str]]:
     """Return the files of an output, and their checksums when the command had run."""
-    return [(path, phase[key]) for key, path in _files(output, "manifest" in phase).items() if key in phase]
+    files = _files(output, phase.get("command", ()), "manifest" in phase)
+    return [(path, phase[key]) for key, path in files.items() if key in phase]
 
 
 def _check(output: Path, phase: Mapping[str, Any]) -> None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from longrank.collections.catalogue import CatalogueEntry
 from longrank.collections.collection import Collection
 from longrank.collections.judgments import read_judgments
 from longrank.collections.queries import read_queries_or_text
-from longrank.errors import InputError, LongRankError, MissingExtra
+from longrank.errors import InputError, LongRankError, MissingExtra, first_line
+from longrank.evaluation.names import parse_measure
 from longrank.index import Index
 from longrank.registries import lookup
 from longrank.reproduction.departures import (
@@ -39,11 +41,10 @@ from longrank.reproduction.folders import (
 from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
 from longrank.reproduction.papers import PROGRAMS
 from longrank.reproduction.phases import CHOSEN, Phases, RunCommand
-from longrank.reproduction.recipe import NOT_PUBLISHED
+from longrank.reproduction.recipe import NOT_PUBLISHED, Recipe
 from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
 from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.selection import SelectedRecipe
-from longrank.reproduction.versions import versions_and_machine
 from longrank.reproduction.workbench import Workbench
 from longrank.storage import MANIFEST, Stamp, digest_of, seal, stamp_of
 from longrank.types import Notes
@@ -100,7 +101,7 @@ def run_recipe(selected: SelectedRecipe, folder: Path, collection: Collection, r
     if selected.recipe.folds == NOT_PUBLISHED and collection.folds is not None:
         inputs_used.append(f"folds {collection.folds}")
     result = Result(selected.name, selected.recipe, collection.name, n_queries, models, departed, table, inputs_used)
-    _write(result, place, phases.script(), phases.commands)
+    _write(result, place, phases)
     return result
 
 
@@ -145,17 +146,45 @@ def _dry(
     """Return the commands that the program would run, and the workbench with the models and files it needs.
 
     Raises:
-        InputError: the settings give no row or two rows of one name; or as the program.
+        InputError: the settings give no row or two rows of one name, or do not fit the program; a measure is unknown or
+            named twice; or as the program.
     """
+    _check_measures(selected.recipe)
     phases = Phases(folder, _refuse, dry=True)
     bench = _bench(selected, folder, collection, inputs, phases)
-    names = [row.name for row in program_of(selected)(bench)]
+    with _fitting(selected):
+        names = [row.name for row in program_of(selected)(bench)]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
         raise InputError("the recipe's settings give two rows of one name", got=duplicate, fix="name each value once")
     if not names:
         raise InputError("the recipe's settings give no row", got=selected.name)
     return phases, bench
+
+
+def _check_measures(recipe: Recipe) -> None:
+    parsed = [parse_measure(name, recipe.evaluate.level) for name in recipe.measures]
+    for number, (name, measure) in enumerate(zip(recipe.measures, parsed, strict=True)):
+        if measure in parsed[:number]:
+            got = f"{recipe.measures[parsed.index(measure)]}, {name}"
+            raise InputError(f"{recipe.paper}, {recipe.item}: a measure is named twice", got=got)
+
+
+@contextmanager
+def _fitting(selected: SelectedRecipe) -> Iterator[None]:
+    """Refuse settings that a program cannot use: a setting that it needs is missing, or a value has another form.
+
+    Raises:
+        InputError: names the recipe.
+    """
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        recipe = selected.recipe
+        what = f"{recipe.paper}, {recipe.item}: the program {recipe.program} needs other settings"
+        got = f"no setting {error.args[0]}" if isinstance(error, KeyError) else first_line(error)
+        fix = "longrank reproduce --list names recipes that have all settings"
+        raise InputError(what, got=got, fix=fix) from error
 
 
 def _refuse(command: object, number: str) -> None:
@@ -195,6 +224,8 @@ def _read_inputs(selected: SelectedRecipe, collection: Collection, notes: Notes)
     """Return the recipe's input files, and whether queries lack its field."""
     queries, no_field = read_queries_or_text(collection, selected.recipe.query_field, notes)
     n: int | None = selected.recipe.settings.get("queries") or None  # 0: all
+    if n is not None and (not isinstance(n, int) or isinstance(n, bool)):
+        raise InputError("setting queries is a whole number", got=n, fix="0 takes all queries")
     qrels, before = read_judgments(collection.qrels, notes), read_judgments(collection.judged_before, notes)
     folds, n_folds = folds_of(selected.recipe, collection), n_folds_of(selected.recipe)
     return inputs_of(queries, qrels, before, folds=folds, n_folds=n_folds, n_queries=n, notes=notes), no_field
@@ -242,12 +273,12 @@ def _states(selected: SelectedRecipe, named: Sequence[Path]) -> dict[Path, Stamp
     return {path: stamp_of(path) for path in (*named, *models)}
 
 
-def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequence[str]]) -> None:
+def _write(result: Result, folder: Path, phases: Phases) -> None:
     """Write the report; results.json comes last and completes it."""
     from longrank.reproduction.report import as_markdown
     from longrank.reproduction.report_html import as_html
 
-    versions, plots = versions_and_machine(), _plots(result)
+    script, versions, plots = phases.script(), phases.versions(), _plots(result)
     pictures = {f"{name}.svg": svg for name, svg in plots.items()} if isinstance(plots, Mapping) else {}
     per_query = {line.name: line.row.per_query for line in result.lines if line.row is not None and line.row.per_query}
     texts = {
@@ -256,7 +287,7 @@ def _write(result: Result, folder: Path, script: str, commands: Sequence[Sequenc
         "commands.sh": script,
         "report.md": as_markdown(result, script, versions, list(pictures)),
         "report.html": as_html(result, script, versions, plots),
-        "results.json": _json(as_json(result, commands)),
+        "results.json": _json(as_json(result, phases.commands)),
     }
     (folder / MANIFEST).unlink(missing_ok=True)
     for name, text in texts.items():

@@ -7,7 +7,7 @@ recipe's folder. ``name`` names the result, and is the tag of a run. `ranked` ev
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -309,3 +309,8 @@ def grid_options(grid: Mapping[str, str]) -> list[str]:
     axes = [f"{axis}={values}" for axis, values in grid.items()]
     parse_axes(axes, dict.fromkeys(grid, float))
     return [part for axis in axes for part in ("--grid", axis)]
+
+
+def repeated(option: str, values: Iterable[object]) -> tuple[object, ...]:
+    """Return an option of a command for each value, so that paths may have commas."""
+    return tuple(part for value in values for part in (option, value))

@@ -73,13 +73,13 @@ def test_one_to_three_sentences_of_each_model_are_weighed_by_folds_or_as_elsewhe
 ) -> None:
     models = [f"{role}={folder / 'cross-encoder'}" for role in ("MB", "MSM->MB")]
     sets = ['trained_on=["MB", "MSM->MB"]', "grid=0:1:0.5", "depth=6", "queries=9"]
-    found = reproduced("birch/results-core17", folder / "tiny", tmp_path / "out", models=models, sets=sets)
+    found = reproduced("birch/results-core17", folder / "tiny", tmp_path / "out, new", models=models, sets=sets)
     rows = obtained(found)
     assert list(rows) == ["BM25+RM3", *(f"{role} {n}S" for role in ("MB", "MSM->MB") for n in (1, 2, 3))]
     assert rows["MB 2S"] == rows["MSM->MB 2S"]  # one model in two roles
     assert "depth 6, paper 1000" in found["departures"]
     assert found["rows"][1]["p"].keys() == {"AP", "nDCG@20"}
-    elsewhere = tmp_path / "out" / "birch" / "results-core17"
+    elsewhere = tmp_path / "out, new" / "birch" / "results-core17"
     sets = ['trained_on=["MB"]', "grid=0:1:0.5", "depth=6", f"learn_on={elsewhere}"]
     name = "birch/results-core18"
     frozen = obtained(reproduced(name, folder / "tiny", tmp_path / "out", models=models[:1], sets=sets))

@@ -23,9 +23,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, queries in enumerate((["river bank"], ["long river", "money"])):
         rows = [json.dumps({"doc_id": f"d{n:02d}", "queries": queries}) + "\n" for n in range(30)]
         (folder / "tiny" / f"predicted-{number}.jsonl").write_text("".join(rows))
-    (folder / "others").mkdir()
+    (folder / "others, too").mkdir()
     for name in ("queries.jsonl", "qrels.txt"):
-        (folder / "others" / name).write_text((folder / "tiny" / name).read_text())
+        (folder / "others, too" / name).write_text((folder / "tiny" / name).read_text())
     save_cross_encoder(folder / "cross-encoder")
     save_seq2seq(folder / "seq2seq")
     return folder
@@ -81,12 +81,12 @@ def test_documents_are_weighed_as_the_paper_or_another_set_says(
     name = "h2oloo/track-document"
     rows = obtained(reproduced(name, folder / "tiny", tmp_path / "paper", models=models, sets=sets))
     assert rows.keys() == to_obtain(name)
-    learn = [f"learn_on={folder / 'others'}", "grid=0:1:0.5"]
+    learn = [f"learn_on={folder / 'others, too'}", "grid=0:1:0.5"]
     found = reproduced(name, folder / "tiny", tmp_path / "learned", models=models, sets=[*sets, *learn])
     assert obtained(found).keys() == to_obtain(name)
     weights = json.loads((tmp_path / "learned" / name / "bm25_marcomb-learned" / "weights.json").read_text())
     assert weights["protocol"]["name"] == "frozen"
-    judged = folder / "others" / "qrels.txt"
+    judged = folder / "others, too" / "qrels.txt"
     kept = judged.read_text()
     judged.write_text(kept.replace(" 0\n", " 1\n", 1))  # what was learned is not what it would be now
     given = ["--collection", str(folder / "tiny"), *(part for model in models for part in ("--model", model))]

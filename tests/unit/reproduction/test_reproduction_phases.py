@@ -11,6 +11,7 @@ import pytest
 
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index import Index
+from longrank.reproduction import phases as module
 from longrank.reproduction.phases import Phases, check_outputs
 from stored import random_vectors, store
 
@@ -81,6 +82,42 @@ def test_evidence_beside_an_output_is_checked_and_made_again(tmp_path: Path) -> 
         check_outputs(tmp_path)
     do_it()
     assert (check_outputs(tmp_path), ran) == (1, ["rerank", "rerank"])
+
+
+def test_development_rows_beside_an_output_are_checked_and_made_again(tmp_path: Path) -> None:
+    dev, ran = tmp_path / "dev", []
+
+    def run(command: Sequence[str], number: str) -> None:
+        ran.append(command[0])
+        for name in ("a", "dev") if command[0] == "weak-labels" else ("b",):
+            (tmp_path / name).write_text(f"{command[0]} {len(ran)}")
+
+    def do_both() -> None:
+        phases = Phases(tmp_path, run)
+        phases.do(["weak-labels", "-o", str(tmp_path / "a"), "--dev", str(dev)], tmp_path / "a")
+        phases.do(["train-passages", str(tmp_path / "a"), "-o", str(tmp_path / "b"), "--dev", str(dev)], tmp_path / "b")
+
+    do_both()
+    do_both()
+    assert ran == ["weak-labels", "train-passages"]
+    dev.write_text("fewer rows")
+    for read in (do_both, lambda: check_outputs(tmp_path)):
+        with pytest.raises(IntegrityError, match="dev: checksum differs; delete the file to run"):
+            read()
+    dev.unlink()
+    do_both()
+    assert ran == ["weak-labels", "train-passages"] * 2
+
+
+def test_versions_are_those_of_the_commands_not_of_the_last_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in ("1", "2"):
+        monkeypatch.setattr(module, "versions_and_machine", lambda version=version: {"torch": version, "cores": "2"})
+        phases = do(tmp_path, Runner(), "makes")
+    assert phases.versions() == {"torch": "1, 2", "cores": "2"}
+    phases.do(["makes", str(tmp_path / "b")], tmp_path / "b")
+    assert json.loads((tmp_path / "phases.json").read_text())["b"]["by"] == {"torch": "2", "cores": "2"}
 
 
 def test_a_folder_that_another_command_has_changed_is_refused(tmp_path: Path) -> None:

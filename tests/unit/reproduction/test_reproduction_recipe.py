@@ -330,6 +330,42 @@ def test_a_system_that_the_recipe_does_not_have_is_refused(tmp_path: Path) -> No
         load_recipe(path, ['systems=["MaxPP"]'])
 
 
+NAMED = {
+    "first_stages": {"BM25": {}, "BM25+RM3": {"b": 0.6}},
+    "rm3_grid": {"k1": "0.1,0.2"},
+    "weights": {"marco": [0.1]},
+    "runs": {"r1": {"systems": ["x"], "first_stage": "question"}, "r2": {"systems": ["x"]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("assignment", "said"),
+    [
+        ('first_stages."BM25-RM3".k1=0.3', r"setting first_stages has no such entry \(got 'BM25-RM3'\)"),
+        ("weights.marko=[0.2]", r"setting weights has no such entry .*did you mean 'marco'"),
+        ('runs.r2.frist_stage="question"', r"runs.r2 has no such option .*did you mean 'first_stage'"),
+        ('first_stages."BM25+RM3".k1=0.3', r"first_stages.BM25\+RM3.k1 has no effect: rm3_grid tries its values"),
+    ],
+)
+def test_a_setting_that_no_program_reads_is_refused(tmp_path: Path, assignment: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        load_recipe(written(tmp_path, settings=NAMED), [assignment])
+
+
+@pytest.mark.parametrize(
+    "assignment",
+    [
+        'first_stages."BM25+RM3".b=0.3',
+        "weights.marco=[0.2]",
+        'runs.r2.first_stage="question"',
+        'runs.r3={systems=["x"]}',
+        'rm3_grid={b="0.1,0.2"}',
+    ],
+)
+def test_a_setting_that_programs_read_is_taken(tmp_path: Path, assignment: str) -> None:
+    assert load_recipe(written(tmp_path, settings=NAMED), [assignment])[1]
+
+
 def test_the_same_value_is_no_change(tmp_path: Path) -> None:
     assert load_recipe(written(tmp_path, settings={"s": 3}), ["s=3"])[1] == {}
 

@@ -20,10 +20,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A collection, other topics of it, and a bi-encoder."""
     folder = tmp_path_factory.mktemp("santos")
     write_with_sentences(folder / "tiny")
-    (folder / "others").mkdir()
+    (folder / "others, too").mkdir()
     for name in ("queries.jsonl", "qrels.txt"):  # the same topics by other ids
         text = (folder / "tiny" / name).read_text()
-        (folder / "others" / name).write_text(re.sub(r"\bq(\d\d)\b", r"o\1", text))
+        (folder / "others, too" / name).write_text(re.sub(r"\bq(\d\d)\b", r"o\1", text))
     save_encoder(folder / "encoder")
     return folder
 
@@ -79,7 +79,7 @@ def test_pools_and_aggregations_are_fused_by_folds_and_fine_tuned_by_folds(folde
 
 
 def test_other_topics_weigh_the_fusion(folder: Path, tmp_path: Path) -> None:
-    models, sets = [f"distil={folder / 'encoder'}"], [*QUICK, 'sizes=["distil"]', f"heldout={folder / 'others'}"]
+    models, sets = [f"distil={folder / 'encoder'}"], [*QUICK, 'sizes=["distil"]', f"heldout={folder / 'others, too'}"]
     rows = obtained(reproduced("santos/table6-2002", folder / "tiny", tmp_path / "out", models=models, sets=sets))
     assert len(rows) == 8
     assert (tmp_path / "out" / "santos" / "table6-2002" / "distil-first-heldout-max.run").exists()

@@ -15,7 +15,7 @@ from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_run
 from longrank.reproduction.papers.trained import file_name, first_stage, interpolated, train
 from longrank.reproduction.rows import ObtainedRow
-from longrank.reproduction.workbench import Workbench
+from longrank.reproduction.workbench import Workbench, repeated
 from longrank.types import Notes
 
 # --- results: best sentences, by training data of the model ---
@@ -44,7 +44,7 @@ def _one_to_three(bench: Workbench, first: Path) -> Iterator[ObtainedRow]:
             yield bench.ranked(f"{trained_on} {n}S", bench.weighed(name, [evidence], first, grid, *options))
 
 
-def _frozen(bench: Workbench, trained_on: str, first: Path, evidence: Path) -> tuple[str, ...]:
+def _frozen(bench: Workbench, trained_on: str, first: Path, evidence: Path) -> tuple[object, ...]:
     """Return options that take the weights from this recipe's folder on another collection, if a setting names it.
 
     Raises:
@@ -54,7 +54,7 @@ def _frozen(bench: Workbench, trained_on: str, first: Path, evidence: Path) -> t
         return ()
     names = [file.relative_to(bench.folder) for file in (bench.qrels, first, evidence)]
     files = bench.extra_files.results_of("learn_on", names, trained_on, "score")
-    return "--learn-on", ",".join(map(str, files))
+    return repeated("--learn-on", files)
 
 
 def _read(bench: Workbench, role: str, first: Path) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from longrank.errors import InputError
 from longrank.reproduction.rows import ObtainedRow
-from longrank.reproduction.workbench import Workbench, grid_options
+from longrank.reproduction.workbench import Workbench, grid_options, repeated
 
 _BASELINES = tuple(f"bm25{which}{feedback}" for which in ("base", "tuned") for feedback in ("", "_ax", "_prf", "_rm3"))
 _ROLES = {"bm25_marcomb": "bert-msmarco-microblog", "bm25exp_marco": "bert-msmarco"}
@@ -48,7 +48,7 @@ def _expanded(bench: Workbench, *roles: str, copies: int = 1) -> Path:
         _predicted(bench, role) for role in roles
     ]
     name = f"expanded-{copies}.index"
-    return bench.indexed(name, *_repeated("--expansions", files), "--original-copies", copies)
+    return bench.indexed(name, *repeated("--expansions", files), "--original-copies", copies)
 
 
 def _predicted(bench: Workbench, role: str) -> Path:
@@ -93,9 +93,9 @@ def _mixed(bench: Workbench, name: str, index: Path) -> Path:
         weights = ("--weights", f"1,{second},{third}")
         return bench.aggregate(name, evidence, "birch", *weights, first=first, alpha=alpha)
     learned = _sentences(bench, name, f"{name}-elsewhere", index, other[0])
-    learn_on = ",".join(map(str, (other[1], *learned)))
     grid = dict.fromkeys(("alpha", "w2", "w3"), bench.settings["grid"])
-    return bench.weighed(f"{name}-learned", [evidence], first, grid, "--learn-on", learn_on)
+    learn_on = repeated("--learn-on", (other[1], *learned))
+    return bench.weighed(f"{name}-learned", [evidence], first, grid, *learn_on)
 
 
 def _sentences(bench: Workbench, run: str, name: str, index: Path, queries: Path) -> tuple[Path, Path]:
@@ -155,7 +155,3 @@ def expansion_documents(bench: Workbench) -> Iterator[ObtainedRow]:
     yield bench.ranked("bm25base", bench.retrieve("bm25base", "bm25base"))
     expanded = _expanded(bench, "doc2query")
     yield bench.ranked("docTTTTTquery", bench.retrieve("doct5query", "bm25base", index=expanded))
-
-
-def _repeated(option: str, values: list[Path] | list[str]) -> list[object]:
-    return [part for value in values for part in (option, value)]

@@ -17,7 +17,7 @@ from longrank.formats.folds import read_folds
 from longrank.networks.checks import n_parameters
 from longrank.networks.model_files import find_model
 from longrank.reproduction.rows import ObtainedRow
-from longrank.reproduction.workbench import Workbench
+from longrank.reproduction.workbench import Workbench, repeated
 from longrank.storage import atomic_write
 from longrank.types import Notes
 
@@ -92,7 +92,7 @@ def _alone_and_fused(bench: Workbench, name: str, system: System) -> Iterator[Ob
     yield bench.ranked(name, run)
     weighed = _by_folds(bench)
     if there := _there(bench, "heldout", "-heldout"):
-        weighed = ("--heldout", ",".join(map(str, (there.qrels, _porter(bench, there), system(there)))))
+        weighed = repeated("--heldout", (there.qrels, _porter(bench, there), system(there)))
     fused = bench.fuse(f"{run.stem}-fused", "mapfuse", [_porter(bench, here), run], *weighed)
     yield bench.ranked(f"{name} + MAPFuse", fused)
 
@@ -178,9 +178,8 @@ def _test_topics(bench: Workbench, fold: str) -> Topics:
     path = bench.folder / f"queries-{fold}.jsonl"
     if not bench.dry:
         test = set(read_folds(bench.folds, Notes())[fold].test)
-        lines = bench.queries.read_text(encoding="utf-8").splitlines()
-        with atomic_write(path, "w") as stream:
-            stream.writelines(f"{line}\n" for line in lines if json.loads(line)["query_id"] in test)
+        with bench.queries.open(encoding="utf-8", newline="\n") as lines, atomic_write(path, "w") as stream:
+            stream.writelines(line for line in lines if json.loads(line)["query_id"] in test)
     return Topics(path, bench.qrels, f"-{fold}")
 
 

@@ -14,13 +14,14 @@ from typing import NamedTuple
 from longrank.errors import InputError
 from longrank.evaluation.tuning.folder import RUN, TUNING
 from longrank.reproduction.assignments import Overrides, assignments, flat
+from longrank.reproduction.changes import GRIDS
 from longrank.reproduction.phases import CHOSEN
 from longrank.reproduction.workbench import Reranked, Workbench
 from longrank.training.settings import PLACES, load_document_training
 
 FIRST_STAGES = {"BM25": "bm25-anserini", "BM25+RM3": "bm25-anserini+rm3"}
-_TUNING = {"BM25": ("bm25_grid", "dev"), "BM25+RM3": ("rm3_grid", "yang19")}
-"""First stage -> the setting with its grid, and the rule of ``longrank tune`` that chooses."""
+_TUNING = {"BM25": "dev", "BM25+RM3": "yang19"}
+"""First stage -> the rule of ``longrank tune`` that chooses in its grid."""
 STANDALONE = "parade-standalone"
 TRANSFORMER = "PARADE-Transformer"
 _ALONE = {"alpha": "0"}  # of ``weigh``: no first stage, so that it only joins the folds' queries
@@ -123,8 +124,7 @@ def first_stage(bench: Workbench, name: str) -> Path:
         return Path(name)
     grid, fixed = _grid(bench, name)
     if grid:
-        rule = _TUNING[name][1]
-        return bench.tuned(name.lower(), FIRST_STAGES[name], grid, "AP", "--choose-by", rule, overrides=fixed)
+        return bench.tuned(name.lower(), FIRST_STAGES[name], grid, "AP", "--choose-by", _TUNING[name], overrides=fixed)
     return bench.retrieve(name.lower(), FIRST_STAGES[name], fixed)
 
 
@@ -151,7 +151,7 @@ def _tuned_stage(bench: Workbench, first: Path) -> str | None:
 
 def _grid(bench: Workbench, name: str) -> tuple[Mapping[str, str], Overrides]:
     """Return the grid of a first stage, empty if it is not tuned, and its other settings."""
-    grid, given = bench.settings.get(_TUNING[name][0]) or {}, bench.settings["first_stages"].get(name) or {}
+    grid, given = bench.settings.get(GRIDS[name]) or {}, bench.settings["first_stages"].get(name) or {}
     return grid, {key: value for key, value in given.items() if key not in grid}
 
 
