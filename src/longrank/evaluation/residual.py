@@ -52,7 +52,13 @@ def residual_qrels(qrels: Qrels, before: Judged, notes: Notes | None = None, pla
     notes.say(f"{n} judgments of {place} left out: their documents were judged before")
     if len(kept) < len(qrels):
         notes.say(f"{len(qrels) - len(kept)} of {len(qrels)} topics of {place} left out: nothing else is judged")
+    if barren := sum(_has_relevant(qrels[query_id]) and not _has_relevant(kept[query_id]) for query_id in kept):
+        notes.say(f"{barren} of {len(kept)} topics of {place} have no relevant document left (count as 0)")
     return kept
+
+
+def _has_relevant(grades: Mapping[str, int]) -> bool:
+    return max(grades.values(), default=0) > 0
 
 
 def residual_run(run: Run, before: Judged, notes: Notes | None = None, place: str = "the run") -> Run:

@@ -227,7 +227,8 @@ def rerank(
     """
     if pipeline.scorer is None:
         raise InputError("this pipeline has no passage scorer: there is nothing to rerank with")
-    queries = _queries_of(queries, first_stage, pipeline.settings.final.tail, notes)
+    tail = pipeline.settings.final.tail
+    queries = common_queries(queries, first_stage, tail, notes)
     absent = _missing_documents(pipeline, queries, first_stage)
     if absent and not keep_missing:
         examples = ", ".join(sorted(absent)[:5])
@@ -236,7 +237,11 @@ def rerank(
             about=("run",),
             fix="`missing`=keep ranks them last",
         )
-    notes.add(f"documents not in the {place}, ranked last", min(absent, default=""), len(absent))
+    fate = "ranked last" if tail == "keep" else "dropped"
+    notes.add(f"documents not in the {place}, {fate}", min(absent, default=""), len(absent))
+    if tail == "drop":
+        gone = [query.query_id for query in queries if all(row.doc_id in absent for row in first_stage[query.query_id])]
+        notes.add(f"queries without a document in the {place}, dropped", next(iter(gone), ""), len(gone))
     if reads_words(pipeline.scorer):
         for query in queries:
             note_query(query, pipeline.index.query_terms, notes)
@@ -262,7 +267,12 @@ def rerank(
     return pipeline.run(counted, first_stage, tag, missing_in(header))
 
 
-def _queries_of(queries: Sequence[Query], first_stage: Run, tail: str, notes: Notes) -> list[Query]:
+def common_queries(queries: Sequence[Query], first_stage: Run, tail: str, notes: Notes) -> list[Query]:
+    """Return the queries of a run in their order; count queries without candidates, and queries without a text.
+
+    Raises:
+        InputError: no query is in the run.
+    """
     common = [query for query in queries if query.query_id in first_stage]
     if not common:
         raise InputError(

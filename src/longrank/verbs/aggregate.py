@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from longrank.aggregation import make_aggregator, with_options
@@ -13,7 +13,7 @@ from longrank.aggregation.unread import counting_unread
 from longrank.collections import read_run
 from longrank.errors import InputError
 from longrank.formats.evidence import STOPPED, check_complete, missing_in, open_evidence
-from longrank.types import Notes
+from longrank.types import Evidence, Notes
 from longrank.verbs.naming import naming_files
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def aggregate(
     stage = None if first_stage is None else read_run(first_stage, notes)
     if stage is None and STOPPED in header:
         notes.say("the run lacks documents that early stopping skipped: give the first stage, and they follow below")
+    with_evidence: set[str] = set()
+    records = _collecting(records, with_evidence)
     run = aggregate_run(
         counting_unread(records if stage is None else comparing_first_stage(records, stage, notes), notes),
         function,
@@ -86,5 +88,14 @@ def aggregate(
         tag=tag,
         missing=missing_in(header),
     )
+    others = [query_id for query_id in stage or () if query_id not in with_evidence]
+    fate = "ranked as in the first stage" if tail == "keep" else "dropped"
+    notes.add(f"queries without evidence, {fate}", next(iter(others), ""), len(others))
     run.notes = notes
     return run
+
+
+def _collecting(records: Iterable[Evidence], query_ids: set[str]) -> Iterator[Evidence]:
+    for record in records:
+        query_ids.add(record.query_id)
+        yield record

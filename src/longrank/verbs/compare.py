@@ -18,6 +18,7 @@ from longrank.index.languages import digest_of_queries
 from longrank.networks.model_files import find_model
 from longrank.ranking.comparing import by_lists, by_pairs, windows
 from longrank.ranking.evidence_blocks import Block, check_queries, collect_evidence
+from longrank.ranking.pipeline import common_queries
 from longrank.registries import check_at_least, lookup, plain_value
 from longrank.storage import digest_of
 from longrank.types import Evidence, Notes, Query, Run
@@ -98,9 +99,8 @@ def compare(
     notes = Notes() if notes is None else notes
     index, first_stage = Index.open(index), read_run(run, notes)
     texts = {query.query_id: query for query in read_queries(queries, notes, format=format, field=field)}
+    common_queries(list(texts.values()), first_stage, "keep", notes)
     common = [query_id for query_id in first_stage if query_id in texts]
-    if not common:
-        raise InputError("none of the queries occurs in the run", about=("queries", "run"))
     wanted = {query_id: {row.doc_id for row in first_stage[query_id][:depth]} for query_id in common}
     header, known = _evidence_of(evidence, wanted, texts, index, notes)
     loaded = lookup(_METHODS, method, "method of comparison")(model, device, notes, window, step)

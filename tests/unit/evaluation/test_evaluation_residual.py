@@ -4,7 +4,7 @@ import pytest
 
 from longrank.errors import InputError
 from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
-from longrank.types import Run, ScoredDoc
+from longrank.types import Notes, Run, ScoredDoc
 
 BEFORE = judged_documents([{"1": {"a": 1, "b": 0}}, {"1": {"c": 0}, "2": {"d": -1}}])
 
@@ -21,6 +21,12 @@ def test_a_topic_of_which_nothing_is_left_is_no_topic() -> None:
     assert residual_qrels({"1": {"a": 2}, "2": {"d": 1}}, BEFORE) == {"2": {"d": 1}}
     with pytest.raises(InputError, match="every judged document was judged before; are they the same judgments"):
         residual_qrels({"1": {"a": 2}}, BEFORE)
+
+
+def test_topics_that_lose_all_relevant_documents_are_counted() -> None:
+    notes = Notes()
+    residual_qrels({"1": {"a": 2, "x": 0, "y": -1}, "2": {"a": 1}, "3": {"x": 0}}, BEFORE, notes)
+    assert "1 of 3 topics of the judgments have no relevant document left (count as 0)" in notes.lines()
 
 
 def test_a_run_closes_up_and_keeps_its_order_and_scores() -> None:

@@ -218,6 +218,11 @@ def test_documents_that_the_index_lacks_are_refused_or_ranked_last(index: Index,
     new = rerank(pipeline, queries(2), run, tmp_path / "e", tag="t", keep_missing=True, notes=notes)
     assert new["q00"][-1].doc_id == "absent"
     assert notes["documents not in the index, ranked last"] == 1
+    run = Run("bm25", [rows[0]._replace(doc_id="absent"), *(row for row in rows if row.query_id == "q01")])
+    pipeline, notes = counting(index, "final.tail=drop")[0], Notes()
+    assert list(rerank(pipeline, queries(2), run, tmp_path / "d", tag="t", keep_missing=True, notes=notes)) == ["q01"]
+    assert notes["documents not in the index, dropped"] == 1
+    assert notes["queries without a document in the index, dropped"] == 1
 
 
 def test_a_query_without_text_keeps_the_place_of_a_document_that_the_index_lacks(index: Index, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from longrank.cli.main import COMMANDS, build_app
 from longrank.collections.collection import Collection
+from longrank.config import override
 from longrank.errors import InputError
 from longrank.reproduction.assignments import assignments
 from longrank.reproduction.phases import Phases
@@ -79,6 +80,7 @@ def test_settings_are_written_as_set_reads_them() -> None:
         "flag": True,
         "n": 3,
         "part": {"x": 0.5, "deep": {"list": ["a", 1]}},
+        "loss": [{"name": "pair softmax", "weight": 0.5, "on": True}],
         "word": "minmax",
         "like a number": "0.3",
         "path": Path("a/b"),
@@ -90,6 +92,7 @@ def test_settings_are_written_as_set_reads_them() -> None:
         "flag=true",
         "grid=0.3:3:0.3",
         'like a number="0.3"',
+        'loss=[{"name" = "pair softmax", "weight" = 0.5, "on" = true}]',
         "n=3",
         'part.deep.list=["a", 1]',
         "part.x=0.5",
@@ -97,6 +100,7 @@ def test_settings_are_written_as_set_reads_them() -> None:
         "word=minmax",
     ]
     assert assignments(dict(reversed(sets.items()))) == assignments(sets)
+    assert override({}, assignments({"loss": sets["loss"]})) == {"loss": sets["loss"]}
 
 
 def test_a_role_has_the_published_model_unless_another_is_given(tmp_path: Path) -> None:

@@ -43,6 +43,15 @@ def test_the_first_stage_may_be_a_file_a_run_or_a_mapping(tmp_path: Path) -> Non
     assert list(scores(runs[0])) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize(("tail", "fate"), [("keep", "ranked as in the first stage"), ("drop", "dropped")])
+def test_queries_of_the_first_stage_without_evidence_are_counted(tail: str, fate: str) -> None:
+    first = {"q": {"a": 5.0, "b": 4.0}, "other": {"a": 1.0}}
+    found = aggregate(EVIDENCE, "maxp", first_stage=first, tail=tail)
+    assert found.notes is not None
+    assert found.notes.lines() == [f"queries without evidence, {fate}: 1 (first: other)"]
+    assert list(found) == (["q", "other"] if tail == "keep" else ["q"])
+
+
 def test_the_run_carries_the_notes() -> None:
     notes = aggregate([replace(EVIDENCE[0], n_passages=4)], "maxp").notes
     assert notes is not None and any("passages not scored" in line for line in notes.lines())

@@ -124,6 +124,16 @@ def test_the_top_of_a_run_is_compared_and_the_rest_follows(
         arguments = ["compare", *inputs[:2], str(tmp_path / "l.run"), str(tmp_path / "l.run.evidence")]
         assert main([*arguments, "-o", str(tmp_path / name), *more]) == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    few = [*(folder / "queries.jsonl").read_text().splitlines(keepends=True)[:2], '{"query_id": "no", "text": "x"}\n']
+    (tmp_path / "few.jsonl").write_text("".join(few))
+    capsys.readouterr()
+    arguments[2] = str(tmp_path / "few.jsonl")
+    assert main([*arguments, "-o", str(tmp_path / "few"), *more]) == 0
+    said = capsys.readouterr().err
+    assert "queries without candidates in the run: 1" in said
+    assert f"queries of the run without a query text, ranking kept: {len(before) - 2}" in said
+    arguments[2] = inputs[1]
+    assert main([*arguments, "-o", str(tmp_path / "again"), *more]) == 0
     after = read_run(tmp_path / "a", Notes())
     for query_id in before:
         old, new = ([row.doc_id for row in run[query_id]] for run in (before, after))

@@ -27,6 +27,12 @@ def test_files_and_values_give_the_same_run(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr() == ("", "")
 
 
+def test_queries_that_a_run_lacks_are_counted() -> None:
+    fused = fuse([A, run({"1": {"r": 1.0}, "3": {"x": 1.0}}, "c")])
+    assert fused.notes is not None
+    assert fused.notes.lines() == ["queries that a run lacks, ranked by the others: 2 (first: 2)"]
+
+
 def test_each_method_takes_its_options() -> None:
     assert scores(fuse([A, B], "linear", weights=[2, 1]), "1") == {"r": 5.0, "x": 4.0}
     assert scores(fuse({"a": A, "b": B}, "linear", weights=np.array([2, 1])), "1") == {"r": 5.0, "x": 4.0}
