@@ -65,6 +65,8 @@ def test_judged_tweets_are_rows_tweet_by_tweet(folder: Path, capsys: pytest.Capt
         ("soccer", "FIFA", 1),
     ]
     assert "rows.jsonl: 4 rows, 2 relevant" in capsys.readouterr().err
+    assert run(f"{MICROBLOG.replace('--queries 2012.topics ', '')} -o fewer.jsonl") == 0
+    assert "judged topics without a query, left out: 1" in capsys.readouterr().err
 
 
 def test_queries_that_validate_have_a_file_of_their_own(folder: Path) -> None:

@@ -69,6 +69,8 @@ def microblog(
         check_not_packed(dev)
         output_file(dev, *tweets, *queries, *qrels)
     topics, judged = read_microblog_queries(queries, notes), read_microblog_qrels(qrels, notes)
+    unknown = sorted(judged.keys() - {query.query_id for query in topics})
+    notes.add("judged topics without a query, left out", next(iter(unknown), ""), len(unknown))
     parts = {output: topics}
     if dev is not None:
         n_dev = DEV_QUERIES if dev_queries is None else dev_queries

@@ -36,6 +36,8 @@ FORMULA = "<math><semantics><mi>x</mi><mo>=</mo><mn>2</mn>{}</semantics></math>"
         ("<nav><svg><text>menu</text></svg></nav>b", "b"),
         ("<svg>a<p>b", "a\n\nb"),
         ("<ruby><rb>a</rb>b</ruby><nobr>c</nobr>", "abc"),
+        ("<st1:City><st1:place>Lon</st1:place>don</st1:City>,<o:p></o:p> x<o:p>&nbsp;</o:p>", "London, x"),
+        ("a<!-->b<!---><b>c</b><!--d-->e<!-- f --->g", "abceg"),
     ],
 )
 def test_text_of_formulas_and_drawings_is_kept(markup: str, text: str) -> None:

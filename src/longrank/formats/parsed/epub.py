@@ -86,7 +86,8 @@ def _spine(container: Container, package: str) -> tuple[dict[str, str], int, int
     chapters = [items.get(attribute(e, "idref")) for e in root.iter() if local(e) == "itemref"]
 
     def name_of(item: Element) -> str:
-        return posixpath.normpath(posixpath.join(folder, unquote(attribute(item, "href"))))
+        file = attribute(item, "href").partition("#")[0]
+        return posixpath.normpath(posixpath.join(folder, unquote(file)))
 
     kinds: dict[str, str] = {}
     for item in (item for item in chapters if item is not None):

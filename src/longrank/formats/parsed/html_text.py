@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 from longrank.formats.html_tags import with_signs
@@ -38,6 +39,8 @@ FORMULA = frozenset(
     {"math", "semantics", "mrow", "mstyle", "mpadded", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfenced", "menclose"}
     | {"mfrac", "msqrt", "mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts"}
 )
+_OFFICE = ("o:", "st1:", "w:")  # prefixes of elements of Outlook and Word, which separate no words either
+_EMPTY_COMMENT = re.compile("<!--?-?>")  # which ends at its >, but not for Python's parser
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _CELLS = ("td", "th", "mtd")
 
@@ -52,7 +55,7 @@ def add_html(markup: str, writer: TextWriter) -> str:
         The page's title, empty if it has none.
     """
     reader = _Reader(writer)
-    reader.feed(with_signs(markup))
+    reader.feed(with_signs(_EMPTY_COMMENT.sub("", markup)))
     reader.close()
     reader.finish()
     return " ".join(reader.title.split())
@@ -94,7 +97,7 @@ class _Reader(HTMLParser):
             self._parts.append("\n")
         elif tag in _CELLS:
             self._parts.append("\t")
-        elif tag not in INLINE | FORMULA:
+        elif _is_block(tag):
             self._end_block()
             self._level = _LEVELS.get(tag, self._level)
             self._verbatim += tag == "pre"
@@ -117,7 +120,7 @@ class _Reader(HTMLParser):
             self._aside = self._around.pop()
         elif tag == "title":
             self._in_title = False
-        elif tag not in INLINE | FORMULA and tag not in _CELLS:
+        elif _is_block(tag) and tag not in _CELLS:
             self._end_block()
             self._level = 0 if tag in _LEVELS else self._level
             self._verbatim = max(0, self._verbatim - (tag == "pre"))
@@ -154,6 +157,10 @@ class _Reader(HTMLParser):
         if text.strip():
             self._level = 0
         self._parts = []
+
+
+def _is_block(tag: str) -> bool:
+    return tag not in INLINE and tag not in FORMULA and not tag.startswith(_OFFICE)
 
 
 def _unprefixed(tag: str) -> str:
