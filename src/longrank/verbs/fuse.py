@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from longrank.collections import read_qrels, read_run
 from longrank.errors import InputError
 from longrank.evaluation.heldout import heldout_maps, mapfuse_folds
+from longrank.evaluation.measures import coverage
 from longrank.evaluation.systems import runs_of
 from longrank.formats.folds import open_folds
 from longrank.fusion import FUSIONS, make_fusion
@@ -101,6 +102,10 @@ def _heldout_maps(heldout: Sequence[Any], runs: Sequence[Run], notes: Notes) -> 
     if isinstance(heldout, str) or not isinstance(heldout, Sequence) or not heldout:
         raise InputError("`heldout` takes judgments, then a run of each system", got=type(heldout).__name__)
     judgments, *others = heldout
-    values = heldout_maps([read_run(run, notes) for run in others], read_qrels(judgments, notes), runs)
+    judged, systems = read_qrels(judgments, notes), [read_run(run, notes) for run in others]
+    for number, system in enumerate(systems, 1):
+        if missing := coverage(judged, system).missing:
+            notes.say(f"{missing} of {len(judged)} topics missing from held-out run {number} (count as 0 in its MAP)")
+    values = heldout_maps(systems, judged, runs)
     notes.say("held-out MAP: " + ", ".join(f"{value:.4f}" for value in values))
     return values

@@ -27,6 +27,12 @@ def test_files_and_values_give_the_same_run(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr() == ("", "")
 
 
+def test_topics_that_a_heldout_run_lacks_are_counted() -> None:
+    fused = fuse([A, B], method="mapfuse", heldout=[{**OLD, "8": {"r": 1}}, {**OLD_A, "8": {"r": 1.0}}, OLD_B])
+    assert fused.notes is not None
+    assert "1 of 2 topics missing from held-out run 2 (count as 0 in its MAP)" in fused.notes.lines()
+
+
 def test_queries_that_a_run_lacks_are_counted() -> None:
     fused = fuse([A, run({"1": {"r": 1.0}, "3": {"x": 1.0}}, "c")])
     assert fused.notes is not None
