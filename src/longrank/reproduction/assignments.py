@@ -1,12 +1,13 @@
-"""Settings of commands: from Python mappings to the texts that ``--set`` takes."""
+"""Options of commands from Python values: settings as the texts that ``--set`` takes, grids, and repeated options."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 
 from longrank.config import override
+from longrank.evaluation.tuning.grids import parse_axes
 
 Overrides = Mapping[str, object]
 """Settings of a command that ``--set key=value`` replaces."""
@@ -43,3 +44,19 @@ def _toml(value: object) -> str:
 def _inside(value: object) -> str:
     """Return a value of a list or a table as TOML, where a text has quotes."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else _toml(value)
+
+
+def grid_options(grid: Mapping[str, str]) -> list[str]:
+    """Return a grid as options of a command, and check its values before the first command runs.
+
+    Raises:
+        InputError: values are neither ``0.1,0.2`` nor ``0.1:0.9:0.1``.
+    """
+    axes = [f"{axis}={values}" for axis, values in grid.items()]
+    parse_axes(axes, dict.fromkeys(grid, float))
+    return [part for axis in axes for part in ("--grid", axis)]
+
+
+def repeated(option: str, values: Iterable[object]) -> tuple[object, ...]:
+    """Return an option of a command for each value, so that paths may have commas."""
+    return tuple(part for value in values for part in (option, value))

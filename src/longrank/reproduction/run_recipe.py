@@ -8,18 +8,15 @@ FOLDER/PAPER/RECIPE/                inputs, runs, results.json, per-query.json, 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from longrank.collections.catalogue import CatalogueEntry
 from longrank.collections.collection import Collection
 from longrank.collections.judgments import read_judgments
 from longrank.collections.queries import read_queries_or_text
-from longrank.errors import InputError, LongRankError, MissingExtra, first_line
-from longrank.evaluation.names import parse_measure
+from longrank.errors import InputError, LongRankError, MissingExtra
 from longrank.index import Index
-from longrank.registries import lookup
 from longrank.reproduction.departures import (
     check_heldout,
     data_departures,
@@ -38,14 +35,12 @@ from longrank.reproduction.folders import (
     replace,
     state_of,
 )
-from longrank.reproduction.inputs import INPUTS, QUERIES, fold_names, inputs_of, tested
-from longrank.reproduction.papers import PROGRAMS
+from longrank.reproduction.inputs import INPUTS, QUERIES, inputs_of, tested
 from longrank.reproduction.phases import CHOSEN, Phases, RunCommand
-from longrank.reproduction.recipe import NOT_PUBLISHED, Recipe
+from longrank.reproduction.planning import bench_of, dry_run, program_of
+from longrank.reproduction.recipe import NOT_PUBLISHED
 from longrank.reproduction.results import Result, as_json, departures, inputs_given, lines
-from longrank.reproduction.rows import ObtainedRow
 from longrank.reproduction.selection import SelectedRecipe
-from longrank.reproduction.workbench import Workbench
 from longrank.storage import MANIFEST, Stamp, digest_of, seal, stamp_of
 from longrank.types import Notes
 
@@ -70,7 +65,7 @@ def run_recipe(selected: SelectedRecipe, folder: Path, collection: Collection, r
     place = folder / selected.place
     inputs, no_field = _read_inputs(selected, collection, notes)
     departed = _departures(selected, collection, inputs, no_field)
-    planned, trial = _dry(selected, folder, collection, inputs)
+    planned, trial = dry_run(selected, folder, collection, inputs)
     named = trial.extra_files.files
     states, identity = _states(selected, named), _identity(selected, inputs, named)
 
@@ -90,7 +85,7 @@ def run_recipe(selected: SelectedRecipe, folder: Path, collection: Collection, r
     claim(place, identity, INPUTS)
     for name, text in inputs.items():
         replace(place / name, text)
-    bench = _bench(selected, folder, collection, inputs, phases)
+    bench = bench_of(selected, folder, collection, inputs, phases)
     rows = list(program(bench))
     if bench.reads_documents:
         departed += document_departures(_known(selected, collection), len(Index.open(folder / "index")))
@@ -113,7 +108,7 @@ def recipe_script(selected: SelectedRecipe, folder: Path, collection: Collection
     """
     inputs, no_field = _read_inputs(selected, collection, notes)
     _departures(selected, collection, inputs, no_field)  # finds files that settings name and that do not exist
-    phases, trial = _dry(selected, folder, collection, inputs)
+    phases, trial = dry_run(selected, folder, collection, inputs)
     described = {role: model for role, model in trial.requested_models.items() if is_description(model)}
     roles = [f"# role:{role} stands for --model '{role}=FOLDER': {model}\n" for role, model in described.items()]
     script = phases.script()
@@ -131,93 +126,13 @@ def build_index(recipes: Iterable[SelectedRecipe], folder: Path, collection: Col
     for selected in recipes:
         try:
             inputs, _ = _read_inputs(selected, collection, Notes())
-            _, trial = _dry(selected, folder, collection, inputs)
+            _, trial = dry_run(selected, folder, collection, inputs)
             check_models(trial.requested_models)
         except LongRankError:  # the recipe itself will say so
             continue
         if trial.reads_documents:
-            _bench(selected, folder, collection, inputs, Phases(folder, run)).index  # noqa: B018 - builds
+            bench_of(selected, folder, collection, inputs, Phases(folder, run)).index  # noqa: B018 - builds
             return
-
-
-def _dry(
-    selected: SelectedRecipe, folder: Path, collection: Collection, inputs: Mapping[str, str]
-) -> tuple[Phases, Workbench]:
-    """Return the commands that the program would run, and the workbench with the models and files it needs.
-
-    Raises:
-        InputError: the settings give no row or two rows of one name, or do not fit the program; a measure is unknown or
-            named twice; or as the program.
-    """
-    _check_measures(selected.recipe)
-    phases = Phases(folder, _refuse, dry=True)
-    bench = _bench(selected, folder, collection, inputs, phases)
-    with _fitting(selected):
-        names = [row.name for row in program_of(selected)(bench)]
-    duplicate = next((name for name in names if names.count(name) > 1), None)
-    if duplicate is not None:
-        raise InputError("the recipe's settings give two rows of one name", got=duplicate, fix="name each value once")
-    if not names:
-        raise InputError("the recipe's settings give no row", got=selected.name)
-    return phases, bench
-
-
-def _check_measures(recipe: Recipe) -> None:
-    parsed = [parse_measure(name, recipe.evaluate.level) for name in recipe.measures]
-    for number, (name, measure) in enumerate(zip(recipe.measures, parsed, strict=True)):
-        if measure in parsed[:number]:
-            got = f"{recipe.measures[parsed.index(measure)]}, {name}"
-            raise InputError(f"{recipe.paper}, {recipe.item}: a measure is named twice", got=got)
-
-
-@contextmanager
-def _fitting(selected: SelectedRecipe) -> Iterator[None]:
-    """Refuse settings that a program cannot use: a setting that it needs is missing, or a value has another form.
-
-    Raises:
-        InputError: names the recipe.
-    """
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        recipe = selected.recipe
-        what = f"{recipe.paper}, {recipe.item}: the program {recipe.program} needs other settings"
-        got = f"no setting {error.args[0]}" if isinstance(error, KeyError) else first_line(error)
-        fix = "longrank reproduce --list names recipes that have all settings"
-        raise InputError(what, got=got, fix=fix) from error
-
-
-def _refuse(command: object, number: str) -> None:
-    raise AssertionError("a dry run runs nothing")
-
-
-def program_of(selected: SelectedRecipe) -> Callable[[Workbench], Iterator[ObtainedRow]]:
-    """Return the program of a recipe.
-
-    Raises:
-        InputError: the recipe has no program; the message says why.
-    """
-    recipe = selected.recipe
-    if recipe.program is None:
-        what = f"{recipe.paper}, {recipe.item}: the recipe has no program"
-        raise InputError(what, got=selected.name, fix=recipe.expected[0].reason)
-    return lookup(PROGRAMS, recipe.program, "program")
-
-
-def _bench(
-    selected: SelectedRecipe, folder: Path, collection: Collection, inputs: Mapping[str, str], phases: Phases
-) -> Workbench:
-    return Workbench(
-        selected.recipe,
-        folder / selected.place,
-        folder / "index",
-        models=selected.models,
-        phases=phases,
-        scores=folder / "scores.cache",
-        collection=collection,
-        fold_names=fold_names(inputs),
-        n_queries=inputs[QUERIES].count("\n"),
-    )
 
 
 def _read_inputs(selected: SelectedRecipe, collection: Collection, notes: Notes) -> tuple[dict[str, str], bool]:

@@ -7,15 +7,14 @@ recipe's folder. ``name`` names the result, and is the tag of a run. `ranked` ev
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from longrank.errors import InputError
-from longrank.evaluation.tuning.grids import parse_axes
 from longrank.registries import suggestion
-from longrank.reproduction.assignments import Overrides, assignments, flat
+from longrank.reproduction.assignments import Overrides, assignments, flat, grid_options
 from longrank.reproduction.extra_files import ExtraFiles
 from longrank.reproduction.folders import check_documents, is_description
 from longrank.reproduction.inputs import BEFORE, FOLDS, FOLDS_WITHOUT_DEV, QRELS, QUERIES, TESTED
@@ -298,19 +297,3 @@ class Workbench:
     def read_json(self, path: Path) -> Any:
         """Read the JSON output of a command."""
         return json.loads(path.read_text(encoding="utf-8"))
-
-
-def grid_options(grid: Mapping[str, str]) -> list[str]:
-    """Return a grid as options of a command, and check its values before the first command runs.
-
-    Raises:
-        InputError: values are neither ``0.1,0.2`` nor ``0.1:0.9:0.1``.
-    """
-    axes = [f"{axis}={values}" for axis, values in grid.items()]
-    parse_axes(axes, dict.fromkeys(grid, float))
-    return [part for axis in axes for part in ("--grid", axis)]
-
-
-def repeated(option: str, values: Iterable[object]) -> tuple[object, ...]:
-    """Return an option of a command for each value, so that paths may have commas."""
-    return tuple(part for value in values for part in (option, value))

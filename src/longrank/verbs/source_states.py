@@ -13,13 +13,14 @@ from typing import TypeAlias
 from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import places_of
-from longrank.collections.files import files_of, holds_no_documents, is_page, named_files
+from longrank.collections.files import files_of
 from longrank.collections.patterns import absolute_path, absolute_pattern, is_pattern, listed_folders, matching
 from longrank.errors import InputError
-from longrank.formats.cord19 import METADATA, is_cord19
+from longrank.formats.cord19 import is_cord19
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.index.sources import Sources, SourceState
 from longrank.types import Notes
+from longrank.verbs.collection_changes import check_kinds
 from longrank.verbs.full_texts import NO_TEXTS, digest_of_texts
 from longrank.verbs.rows_digest import rows_state
 
@@ -29,7 +30,6 @@ SizeAndTime: TypeAlias = tuple[int, int, str] | None
 None: the file is away. Inodes are left out, since some network disks change them.
 """
 
-_OF_COLLECTIONS = ("docs.jsonl", "corpus.jsonl", METADATA)  # files of documents, beside which others are not read
 _UNREAD = "unread "
 _GONE = (FileNotFoundError, NotADirectoryError)
 
@@ -123,69 +123,12 @@ def states_now(
         if fault := _fault(name) or _unlisted(name, patterns, listing):
             _leave(name, fault, sources.corpus.files, left)
             states[name] = known[name]
-    _check_kinds(folders, sources, states)
+    check_kinds(folders, sources, states)
     for place in filter(is_address, sources.places):
         states[place] = rows_state(place, sources.corpus)
         if place in known:
             states[place] = states[place]._replace(ids=known[place].ids)
     return states
-
-
-def _check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, SourceState]) -> None:
-    """Refuse a folder of files that has become a collection, of which other files are not read, and the reverse.
-
-    Raises:
-        InputError: a folder that is a collection now (a file of queries beside ``corpus.jsonl`` makes one), or a
-            collection whose documents are gone: its queries and judgments would be read as documents.
-    """
-    for place in (place for place in folders if is_folder(Path(place))):
-        now = named_files(Path(place), sources.corpus)
-        if not now:
-            _check_documents(Path(place), sources, states)
-        if now and absolute(str(now[0][0].path)) in sources.files:  # it was one at the last update, too
-            continue
-        others = (name for name in sources.files.keys() - states.keys() if Path(name).is_relative_to(place))
-        left = (name for name in sorted(others) if now and Path(name).is_file())
-        again = now and now[0][1] == "arrow"  # a dataset that is saved again leaves old files
-        if (other := next((name for name in left if not (again and name.endswith(".arrow"))), None)) is not None:
-            what = f"is a collection now, of which only {now[0][0].path.name} is read"
-            fix = f"move {now[0][0].path.name}, or the queries beside it, elsewhere, or build the index again"
-            raise InputError(what, path=place, got=f"{other}, read at the last update", fix=fix)
-
-
-def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceState]) -> None:
-    """Refuse a collection whose files of documents are all away, if files beside them would be read now.
-
-    Raises:
-        InputError: names the first file.
-    """
-    before = sorted(name for name in sources.files if Path(name).is_relative_to(place))
-    if not before or any(name in states or not _is_of_collection(Path(name), place) for name in before):
-        return
-    if _reads_beside(place, [sources.files[name] for name in before], states):
-        fix = "put the file back, or build the index again"
-        raise InputError("the documents of this collection are gone", path=before[0], fix=fix)
-
-
-def _is_of_collection(path: Path, place: Path) -> bool:
-    """Tell whether a file holds the documents of a collection: by its name, or as a shard of a dataset."""
-    named = path.parent == place and path.name.removesuffix(".gz") in _OF_COLLECTIONS
-    return named or path.name.endswith(".arrow")
-
-
-def _reads_beside(place: Path, gone: Iterable[SourceState], states: Mapping[str, SourceState]) -> bool:
-    """Tell whether files are read now that lie beside the documents of a collection: queries, judgments, or pages.
-
-    Pages, such as a README, may be read if the files of the documents have other names now.
-    """
-    renamed = {state.sha256 for state in gone} <= {state.sha256 for state in states.values()}
-    return any(
-        (path.parent == place and holds_no_documents(path))
-        or path.parent == place / "qrels"  # of BEIR
-        or (is_page(path) and not renamed)
-        for path in map(Path, states)
-        if path.is_relative_to(place)
-    )
 
 
 def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str, str]) -> list[str]:

@@ -15,9 +15,9 @@ from longrank.config import override
 from longrank.errors import InputError
 from longrank.reproduction.assignments import assignments
 from longrank.reproduction.phases import Phases
+from longrank.reproduction.planning import program_of
 from longrank.reproduction.recipe import Recipe
 from longrank.reproduction.recipe_files import recipe_names
-from longrank.reproduction.run_recipe import program_of
 from longrank.reproduction.selection import select_recipes
 from longrank.reproduction.workbench import Workbench
 from longrank.training.settings import load_training

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from longrank.formats.folds import read_folds
 from longrank.formats.trec import read_run
+from longrank.reproduction.assignments import repeated
 from longrank.reproduction.papers.trained import file_name, first_stage, interpolated, train
 from longrank.reproduction.rows import ObtainedRow
-from longrank.reproduction.workbench import Workbench, repeated
+from longrank.reproduction.workbench import Workbench
 from longrank.types import Notes
 
 # --- results: best sentences, by training data of the model ---

@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from longrank.errors import InputError
+from longrank.reproduction.assignments import grid_options, repeated
 from longrank.reproduction.rows import ObtainedRow
-from longrank.reproduction.workbench import Workbench, grid_options, repeated
+from longrank.reproduction.workbench import Workbench
 
 _BASELINES = tuple(f"bm25{which}{feedback}" for which in ("base", "tuned") for feedback in ("", "_ax", "_prf", "_rm3"))
 _ROLES = {"bm25_marcomb": "bert-msmarco-microblog", "bm25exp_marco": "bert-msmarco"}

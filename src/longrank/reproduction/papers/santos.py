@@ -16,8 +16,9 @@ from typing import NamedTuple
 from longrank.formats.folds import read_folds
 from longrank.networks.checks import n_parameters
 from longrank.networks.model_files import find_model
+from longrank.reproduction.assignments import repeated
 from longrank.reproduction.rows import ObtainedRow
-from longrank.reproduction.workbench import Workbench, repeated
+from longrank.reproduction.workbench import Workbench
 from longrank.storage import atomic_write
 from longrank.types import Notes
 
