@@ -69,6 +69,15 @@ def test_evidence_of_a_budget_per_query_is_said_to_be_of_its_depth(
     assert notes.lines() == (said if shared else [])
 
 
+def test_queries_without_a_tau_are_counted() -> None:
+    found = analyze.agreement(
+        {"x": {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}, "y": {"1": {"a": 1.0, "b": 0.5}, "2": {"c": 1.0}}}
+    )
+    assert found.notes.lines() == [
+        "1 of 2 queries of x and y have fewer than two documents in common, and no tau: its mean is of the others"
+    ]
+
+
 def test_each_analysis_takes_values_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert analyze.deltas(QRELS, SECOND, FIRST, "RR").values.wins == 1
     assert analyze.judged(QRELS, [FIRST, SECOND], [1]).values == {"first": {1: 0.0}, "second": {1: 1.0}}

@@ -116,6 +116,10 @@ def agreement(
     notes = Notes() if notes is None else notes
     loaded = {system.name: system.run for system in read_systems(runs, notes)}
     pairs = alike.agreements(loaded, k=k, p=p, depth=depth)
+    for pair in pairs:
+        if without := sum(values["tau"] is None for values in pair.per_query.values()):
+            share = f"{without} of {pair.queries} queries of {pair.one} and {pair.other}"
+            notes.say(f"{share} have fewer than two documents in common, and no tau: its mean is of the others")
     names = {"tau": "tau", "rbo": f"RBO {p:g}", "overlap": f"overlap@{k}"}
     matrices = {title: alike.matrix(list(loaded), pairs, measure) for measure, title in names.items()}
     return Analysis(
