@@ -160,6 +160,23 @@ def test_yang19_reads_four_decimals_and_gives_ties_to_the_larger_text() -> None:
     assert [c.setting for c in OnFolds(THREE, "rest", Notes()).choose(values)] == [1, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((0.0063, 0.0062), (0.0063, 0.0063)),
+        ((1 / 160, 1 / 160), (1 / 159, 1 / 159)),
+    ],  # trec_eval prints .0063 for 1/160
+)
+def test_yang19_rounds_as_the_script_and_trec_eval_do(first: Sequence[float], second: Sequence[float]) -> None:
+    """A half to four decimals is a number just above or below it in binary: .00625 becomes .0063."""
+    folds = {"s1": Fold((), (), ("q1", "q2")), "s2": Fold((), (), ("q3", "q4"))}
+    values = table([*first, 0, 0], [*second, 0, 0], ids=("q1", "q2", "q3", "q4"))
+    units = [round(round(sum(float(f"{v:.4f}") for v in row) / 2, 4), 4) for row in (first, second)]
+    assert units[0] == units[1]  # so the larger text is chosen
+    assert OnFolds(folds, "yang19", Notes()).choose(values)[1].setting == 1
+    assert RULES["yang19"].best(table([*second, 0, 0], [*first, 0, 0], ids=values.query_ids), "s2", folds) == 1
+
+
 def test_birch_reads_four_decimals_and_gives_ties_to_the_smallest_second_weight_then_the_first_of_the_grid() -> None:
     settings = [
         {"alpha": alpha, "w2": w2, "w3": w3} for alpha, w2, w3 in ((0.1, 0.2, 0.0), (0.2, 0.1, 0.3), (0.3, 0.1, 0.0))

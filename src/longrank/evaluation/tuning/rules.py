@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-import numpy as np
 
 from longrank.evaluation.tuning.values import GridValues
 from longrank.formats.folds import Fold
@@ -44,15 +43,16 @@ def best_sum_of_means(table: GridValues, name: str, folds: Mapping[str, Fold]) -
     """Return the choice of Anserini's script for Yang et al. (SIGIR 2019): the highest sum of the other folds' means.
 
     The script reads the four decimals that trec_eval prints, rounds each fold's mean to four decimals, and gives ties
-    to the setting that is largest as text (``k1:0.7,b:0.4``). Values are counted in units of .0001, so sums are exact.
+    to the setting that is largest as text (``k1:0.7,b:0.4``). Means are added in units of .0001, so sums are exact.
     """
-    sums = np.zeros(len(table.settings))
+    sums = [0] * len(table.settings)
     for other, fold in folds.items():
         if other != name and fold.test:
-            printed = np.rint(table.values[:, table.columns(fold.test)] * 10_000)
-            sums += np.rint(printed.mean(axis=1))
+            for place, values in enumerate(table.values[:, table.columns(fold.test)].tolist()):
+                printed = [round(value, 4) for value in values]  # as C's "%.4f", unlike NumPy's rounding
+                sums[place] += round(round(sum(printed) / len(printed), 4) * 10_000)
     texts = [",".join(f"{axis}:{value}" for axis, value in setting.items()) for setting in table.settings]
-    return max(range(len(texts)), key=lambda place: (float(sums[place]), texts[place]))
+    return max(range(len(texts)), key=lambda place: (sums[place], texts[place]))
 
 
 def best_as_printed(table: GridValues, name: str, folds: Mapping[str, Fold]) -> int:
