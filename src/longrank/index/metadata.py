@@ -55,11 +55,13 @@ class Metadata(Remembered):
         """Open a metadata file.
 
         Raises:
+            OSError: the file cannot be opened.
             IntegrityError: the file is damaged, or of another version.
         """
         super().__init__()
         self._path, self.n_docs, self._lock = path, n_docs, Lock()
         uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        path.open("rb").close()  # SQLite tells no file that may not be read from a damaged file
         with self._errors():
             self._file = sqlite3.connect(uri, uri=True, check_same_thread=False)
             weakref.finalize(self, self._file.close)  # a connection is a circle, which waits for garbage collection

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-
 from longrank.evaluation.tuning.values import GridValues
 from longrank.formats.folds import Fold
 
