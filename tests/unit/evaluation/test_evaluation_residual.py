@@ -19,6 +19,7 @@ def test_judgments_lose_what_was_judged_before_topic_by_topic() -> None:
 
 def test_a_topic_of_which_nothing_is_left_is_no_topic() -> None:
     assert residual_qrels({"1": {"a": 2}, "2": {"d": 1}}, BEFORE) == {"2": {"d": 1}}
+    assert residual_qrels({"1": {"a": 2, "x": -1}, "2": {"d": 1}}, BEFORE) == {"2": {"d": 1}}
     with pytest.raises(InputError, match="every judged document was judged before; are they the same judgments"):
         residual_qrels({"1": {"a": 2}}, BEFORE)
 
