@@ -162,7 +162,7 @@ def override(data: Mapping[str, Any], assignments: Assignments) -> dict[str, Any
         key, equals, text = assignment.partition("=")
         if not equals or not key.strip():
             raise InputError("--set takes key=value", got=assignment)
-        *sections, last = _parts(key.strip(), assignment)
+        *sections, last = _parts(key.strip())
         place = result
         for section in sections:
             place = place.setdefault(section, {})
@@ -176,14 +176,12 @@ def override(data: Mapping[str, Any], assignments: Assignments) -> dict[str, Any
     return result
 
 
-def _parts(key: str, assignment: str) -> list[str]:
+def _parts(key: str) -> list[str]:
     """Return the parts of a dotted key; some may be in quotes, as in TOML: ``first_stages."BM25+RM3".b``."""
-    if not {*key} & {'"', "'"}:
-        return key.split(".")
     try:
         below: Any = tomllib.loads(f"{key} = 0")
-    except tomllib.TOMLDecodeError:
-        raise InputError("--set takes key=value", got=assignment, fix='keys are as in TOML: a."b c".d') from None
+    except tomllib.TOMLDecodeError:  # BM25+RM3 without quotes, for instance
+        return key.split(".")
     parts = []
     while isinstance(below, dict):
         ((part, below),) = below.items()

@@ -11,6 +11,7 @@ from html import unescape
 from html.entities import html5
 
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9_.:-]*)(?:[\s/][^<>]*)?>|<[!?][A-Za-z][^<>]*>")
+_TAG_OR_SIGN = re.compile(f"{_TAG.pattern}|<")
 _INLINE = frozenset(
     {"a", "abbr", "b", "big", "em", "font", "i", "inf", "small", "span", "strong", "sub", "sup", "tt", "u"}
 )
@@ -41,6 +42,23 @@ def plain_text(markup: str, inline: frozenset[str] = _INLINE) -> str:
     text = _ENTITY.sub(_character, _TAG.sub(blank, without_hidden(markup)))
     paragraphs = (" ".join(part.split()) for part in _BLANK_LINE.split(text))
     return "\n".join(part for part in paragraphs if part)
+
+
+def tags_alone(markup: str) -> str:
+    """Return HTML without what `without_hidden` leaves out, and without attributes; a ``<`` that begins no tag is text.
+
+    A parser of HTML takes all up to the next ``>`` for a tag, also in ``List<int x``.
+    """
+
+    def alone(tag: re.Match[str]) -> str:
+        name = (tag[1] or "").lower()
+        if tag[0] == "<":
+            return "&lt;"
+        if not name or name in ("script", "style"):  # an unclosed script is text
+            return " "
+        return f"<{'/' * tag[0].startswith('</')}{name}{'/' * tag[0].endswith('/>')}>"
+
+    return _TAG_OR_SIGN.sub(alone, without_hidden(markup))
 
 
 def without_hidden(markup: str) -> str:

@@ -7,32 +7,33 @@ a commit (40 hexadecimal digits); only a commit always names the same files.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError, MissingExtra
-from longrank.networks.checks import modules_of
+from longrank.networks.checks import modules_of, read_json
 from longrank.networks.trainings import DESCRIPTION, LINEAGE_FILE, TRAINED
 from longrank.types import Notes
 
 _UNWANTED = ("onnx/*", "openvino/*")
-_SETTINGS = (
-    *("config_sentence_transformers.json", "sentence_bert_config.json", "tokenizer_config.json"),
-    "chat_template.jinja",
-)
+_SETTINGS = ("config_sentence_transformers.json", "sentence_bert_config.json", "tokenizer_config.json")
 """Files of prompts and lengths, which a model may lack and other programs leave out of the cache. The cache names files
 that a model lacks in its folder ``.no_exist``."""
-_RECORDS = (DESCRIPTION, TRAINED, LINEAGE_FILE, "artifact.metadata")
-"""Further files that a model may lack, and that other programs leave out: trainings of the weights, and the settings of
-ColBERT."""
+_RECORDS = (DESCRIPTION, TRAINED, LINEAGE_FILE)
+"""Files of trainings of the weights, which other programs leave out, too; only a training needs them."""
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 
 
 def find_on_hub(
-    name: str, revision: str | None, suffixes: tuple[str, ...], whole: Callable[[Path], bool] | None = None
+    name: str,
+    revision: str | None,
+    suffixes: tuple[str, ...],
+    whole: Callable[[Path], bool] | None = None,
+    *,
+    records: bool = False,
 ) -> Path:
     """Return the folder of a model in the cache of Hugging Face; its last part is the commit.
 
@@ -41,6 +42,7 @@ def find_on_hub(
         revision: a branch, a tag or a commit; None: main.
         suffixes: suffixes of the files to fetch.
         whole: says whether a snapshot in the cache holds all files; None: those of a scorer.
+        records: fetch the records of trainings, too, if another program left them out.
 
     Raises:
         InputError: the model is not in the cache and cannot be downloaded.
@@ -58,10 +60,10 @@ def find_on_hub(
     with suppress(Exception):  # the client's errors: files are missing
         cached = Path(fetch(local_files_only=True))
     if cached is not None and (whole or _is_whole)(cached):
-        return cached if whole else _with_settings(name, cached, fetch)
+        return cached if whole else _with_settings(name, cached, fetch, records)
     try:
         fetched = Path(fetch())
-        return fetched if whole else _with_settings(name, fetched, fetch)
+        return fetched if whole else _with_settings(name, fetched, fetch, records)
     except Exception as error:  # errors of the client, the network and the system
         if cached is not None:
             return cached  # the checks of its files name what is missing
@@ -74,19 +76,29 @@ def find_on_hub(
         ) from None
 
 
-def unfetched(folder: Path, names: Sequence[str] = _SETTINGS) -> list[str]:
+def unfetched(folder: Path, *, records: bool = False) -> list[str]:
     """Return files that a model may have, although its snapshot in the cache lacks them; else none."""
     if folder.parent.name != "snapshots":
         return []
-    lacked = folder.parents[1] / ".no_exist" / folder.name
+    lacked, names = folder.parents[1] / ".no_exist" / folder.name, (*_optional(folder), *(_RECORDS if records else ()))
     return [name for name in names if not any(folder.rglob(name)) and not (lacked / name).is_file()]
 
 
-def _with_settings(name: str, folder: Path, fetch: Callable[..., str]) -> Path:
+def _optional(folder: Path) -> list[str]:
+    """Return the names of files of settings that a model of this kind may have."""
+    with suppress(InputError, OSError):
+        config = read_json(folder / "config.json")
+        late = ["artifact.metadata"] if "HF_ColBERT" in (config.get("architectures") or ()) else []
+        # decoders have fewer heads of keys than of queries, and may have chat templates
+        return [*_SETTINGS, *late, *(["chat_template.jinja"] if "num_key_value_heads" in config else [])]
+    return [*_SETTINGS]
+
+
+def _with_settings(name: str, folder: Path, fetch: Callable[..., str], records: bool) -> Path:
     """Return a snapshot with the files of settings and records that its model has; the cache names the others."""
     from huggingface_hub import HfApi
 
-    if not (names := unfetched(folder, _SETTINGS + _RECORDS)):
+    if not (names := unfetched(folder, records=records)):
         return folder
     with suppress(Exception):  # without an answer, or in a cache that is read-only, the next call asks again
         listed = HfApi().list_repo_files(name, revision=folder.name)

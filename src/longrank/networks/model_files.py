@@ -40,8 +40,11 @@ _NETWORKS = ("Transformer", "MLMTransformer")
 
 _PYLATE = "pylate.models.Dense.Dense"
 
-SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".metadata", ".jinja")
+SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".metadata")
 """Suffixes of the files that a model's scores depend on."""
+
+WITH_TEMPLATES = (*SUFFIXES, ".jinja")
+"""Suffixes of a model's files; a chat template decides whether the model can be loaded, and changes no score."""
 
 INT8_GRAPH = "openvino-int8"
 """Folder of the int8 graph of a quantised model."""
@@ -88,11 +91,12 @@ class Unconverted(InputError):
         self.source = source
 
 
-def find_model(name: str) -> Model:
+def find_model(name: str, *, records: bool = False) -> Model:
     """Find and check the files of a model; download files that the cache of Hugging Face lacks.
 
     Args:
         name: an alias, a folder, or a Hugging Face name, ``owner/model`` or ``owner/model@revision``.
+        records: True: also download records of the model's trainings that the cache lacks, for a training.
 
     Raises:
         InputError: no such model, or its files are incomplete, damaged, pickled, or need code.
@@ -107,7 +111,7 @@ def find_model(name: str) -> Model:
     name, _, revision = name.partition("@")
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.exists():
         raise InputError("no such model folder", path=path)
-    folder = find_on_hub(name, revision or None, SUFFIXES)
+    folder = find_on_hub(name, revision or None, WITH_TEMPLATES, records=records)
     weights = {path: folder.name for path in folder.rglob("*.safetensors")}  # identified by the commit
     return _checked(name, folder, prefix=f"{name}@{folder.name} ", known=weights)
 
@@ -178,7 +182,7 @@ def _check_sealed(folder: Path, files: Mapping[str, str]) -> None:
     """
     for name, entry in sealed_files(folder, "model").items():
         path = folder / name
-        if not path.exists() and path.suffix in SUFFIXES:
+        if not path.exists() and path.suffix in WITH_TEMPLATES:
             raise missing(path)
         if files.get(name, entry["sha256"]) != entry["sha256"]:
             raise damaged(path)

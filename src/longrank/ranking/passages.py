@@ -112,8 +112,9 @@ class PassageDocumentScorer:
             if document.doc_id not in segmented:
                 segmented[document.doc_id] = self.segmenter.segment(document)
         if self.segmenter.fingerprint.startswith(_COUNTING_WORDS):
-            long = [doc_id for doc_id, segmentation in segmented.items() if _has_few_blanks(segmentation)]
-            self.notes.add(FEW_BLANKS, next(iter(long), ""), len(long))
+            long = {doc_id for doc_id, segmentation in segmented.items() if _has_few_blanks(segmentation)}
+            counted = [document.doc_id for _, document, _ in block if document.doc_id in long]
+            self.notes.add(FEW_BLANKS, next(iter(counted), ""), len(counted))
         if not self.title:
             blank = [document.doc_id for _, document, _ in block if document.title and not document.text.strip()]
             self.notes.add(UNREAD_TITLE, next(iter(blank), ""), len(blank))

@@ -240,7 +240,8 @@ def rerank(
     fate = "ranked last" if tail == "keep" else "dropped"
     notes.add(f"documents not in the {place}, {fate}", min(absent, default=""), len(absent))
     if tail == "drop":
-        gone = [query.query_id for query in queries if all(row.doc_id in absent for row in first_stage[query.query_id])]
+        depth = pipeline.settings.final.depth
+        gone = [q.query_id for q in queries if all(row.doc_id in absent for row in first_stage[q.query_id][:depth])]
         notes.add(f"queries without a document in the {place}, dropped", next(iter(gone), ""), len(gone))
     if reads_words(pipeline.scorer):
         for query in queries:

@@ -77,8 +77,9 @@ def _check_names(key: str, published: Mapping[str, Any], new: Mapping[str, Any])
     """
     options = {option for part in published.values() if isinstance(part, dict) for option in part}
     for name, value in new.items():
-        if key != "runs" and name not in published:
-            raise InputError(f"setting {key} has no such entry", got=name, fix=suggestion(name, published))
+        known = {*published, *(GRIDS if key == "first_stages" else ())}
+        if key != "runs" and name not in known:
+            raise InputError(f"setting {key} has no such entry", got=name, fix=suggestion(name, known))
         unknown = sorted({*value} - options) if key == "runs" and isinstance(value, dict) else []
         if unknown:
             raise InputError(f"runs.{name} has no such option", got=unknown[0], fix=suggestion(unknown[0], options))

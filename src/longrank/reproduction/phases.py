@@ -174,8 +174,10 @@ class Phases:
     def versions(self) -> dict[str, str]:
         """Return the versions and the machine of the commands so far and of this process, each once."""
         finished = {tuple(phase.get("command", ())): phase.get("by", {}) for phase in self._finished.values()}
-        all_of = [*(finished.get(tuple(command), {}) for command in self.commands), versions_and_machine()]
-        return {key: ", ".join(dict.fromkeys(each[key] for each in all_of if key in each)) for key in all_of[-1]}
+        before, now = [finished.get(tuple(command), {}) for command in self.commands], versions_and_machine()
+        names = dict.fromkeys(name for each in (*before, now) for name in each)
+        seen = {name: [each.get(name, "unknown") for each in before] + [now[name]] * (name in now) for name in names}
+        return {name: ", ".join(dict.fromkeys(values)) for name, values in seen.items()}
 
     def script(self) -> str:
         """Return the commands so far as lines of a shell script."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 from longrank.errors import InputError, first_line
 from longrank.networks.checks import check_weights
@@ -17,6 +19,7 @@ from longrank.networks.loading import choose_device, choose_max_tokens, forget_h
 from longrank.networks.model_files import Model
 from longrank.networks.pretrained import load_pretrained
 from longrank.registries import check_at_least
+from longrank.storage import digest_of
 from longrank.types import Notes
 
 _BEFORE = "Rank the {n} passages below by their relevance to the query: {query}\n"
@@ -24,6 +27,11 @@ _AFTER = (
     "Query: {query}\nList all identifiers, the most relevant passage first, such as [2] > [1]. Write nothing else.\n"
 )
 _TOKENS_PER_PLACE = 6  # "[12] > "
+_RENDERING: dict[str, Any] = {
+    "tokenize": False,
+    "enable_thinking": False,  # of Qwen3: the answer has no room for thoughts
+    "strftime_now": datetime(2024, 7, 26, tzinfo=UTC).strftime,  # of Llama 3.2: the prompt is the same on every day
+}
 _IDENTIFIER = re.compile(r"\[(\d+)\]")
 
 
@@ -66,8 +74,11 @@ class ListDecoder:
         self._longest, self._folder = max_passage_tokens, model.path
         special = sorted(token.content for token in self._tokenizer.added_tokens_decoder.values() if token.special)
         self._special = re.compile("|".join(map(re.escape, reversed(special))) or "(?!)")
+        template = self._tokenizer.chat_template
+        self._templated = template is not None and (not isinstance(template, dict) or "default" in template)
+        told = digest_of(template)[:8] if self._templated else "none"
         self.fingerprint = (
-            f"list-decoder 2 {model.fingerprint} max_tokens={self.max_tokens} passage={self._longest} "
+            f"list-decoder 2 {model.fingerprint} template={told} max_tokens={self.max_tokens} passage={self._longest} "
             f"device={self._network.device.type}"
         )
 
@@ -138,15 +149,14 @@ class ListDecoder:
         Raises:
             InputError: the model's chat template takes no message of a user.
         """
-        templated = self._tokenizer.chat_template is not None
-        text = self._in_template(prompt) if templated else prompt
-        ids: list[int] = self._tokenizer(text, add_special_tokens=not templated)["input_ids"]
+        text = self._in_template(prompt) if self._templated else prompt
+        ids: list[int] = self._tokenizer(text, add_special_tokens=not self._templated)["input_ids"]
         return ids
 
     def _in_template(self, prompt: str) -> str:
         messages = [{"role": "user", "content": prompt}]
         try:
-            return str(self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+            return str(self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, **_RENDERING))
         except Exception as error:  # whatever the template raises
             what = f"the model's chat template takes no message of a user: {first_line(error)}"
             raise InputError(what, path=self._folder, fix="use a model that follows instructions") from None

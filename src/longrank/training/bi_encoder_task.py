@@ -47,7 +47,7 @@ class BiEncoderTask(PassageTask):
         self, settings: PassageTraining, examples: ExampleSamples, dev: Sequence[Example], notes: Notes
     ) -> None:
         _check_settings(settings)
-        model = find_model(settings.network.model)
+        model = find_model(settings.network.model, records=True)
         with loading(model), torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.loop.seed)  # of a pooler that the file lacks: not read, but saved
             network = load_sentence_encoder(model, str(Ranks().device), notes)

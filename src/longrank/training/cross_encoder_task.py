@@ -41,7 +41,7 @@ class CrossEncoderTask(PassageTask):
     def __init__(
         self, settings: PassageTraining, examples: ExampleSamples, dev: Sequence[Example], notes: Notes
     ) -> None:
-        model = find_model(settings.network.model)
+        model = find_model(settings.network.model, records=True)
         options = {} if settings.network.outputs is None else {"outputs": settings.network.outputs}
         network, tokenizer = new_network("maxp", model, notes, options=options, seed=settings.loop.seed)
         check_pairs(model, tokenizer)

@@ -55,7 +55,7 @@ class Doc2QueryTask(PassageTask):
         self, settings: PassageTraining, examples: ExampleSamples, dev: Sequence[Example], notes: Notes
     ) -> None:
         _check_settings(settings, validates=bool(dev))
-        model = find_model(settings.network.model)
+        model = find_model(settings.network.model, records=True)
         network, tokenizer = open_seq2seq(model)
         self._examples = _with_relevant_text(examples.examples, settings.loop.seed, notes)
         self._dev = [example for example in dev if example.labels[0]]

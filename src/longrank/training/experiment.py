@@ -130,14 +130,14 @@ class Experiment:
 
     def _check_start(self, names: Sequence[str]) -> tuple[str, str | None]:
         """Refuse an initial network or a teacher that learned from test queries; return their fingerprints."""
-        model, teacher = find_model(self.settings.network.model), self.settings.teacher
+        model, teacher = find_model(self.settings.network.model, records=True), self.settings.teacher
         self._check_lineage(model.lineage, names, "initial network", model.path)
         if teacher is None:
             return model.fingerprint, None
         if teacher.evidence is not None:
             self._check_lineage(self._taught.lineage, names, "teacher", Path(teacher.evidence))
             return model.fingerprint, self._taught.digest
-        network = find_model(str(teacher.model))
+        network = find_model(str(teacher.model), records=True)
         self._check_lineage(network.lineage, names, "teacher", network.path)
         return model.fingerprint, network.fingerprint
 

@@ -46,7 +46,7 @@ def open_initial(settings: DocumentTraining, notes: Notes) -> Initial:
         InputError: a name is unknown, a setting does not fit, or a model cannot be read.
         MissingExtra: torch or transformers are not installed.
     """
-    model = find_model(settings.network.model)
+    model = find_model(settings.network.model, records=True)
     network, tokenizer = _network(settings, model, notes)
     network.to(Ranks().device)  # before the reader asks for the device
     check_outputs(settings, 2 if network.unit == "logprob" else 1)

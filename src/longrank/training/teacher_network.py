@@ -47,7 +47,7 @@ class TeacherNetwork:
     """
 
     def __init__(self, settings: DocumentTraining, student: torch.nn.Module, notes: Notes) -> None:
-        model = find_model(str(settings.teacher and settings.teacher.model))
+        model = find_model(str(settings.teacher and settings.teacher.model), records=True)
         with loading(model):
             if describe(model.path)["untrained"]:
                 raise InputError(

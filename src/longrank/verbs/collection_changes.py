@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from longrank.collections.collection import is_folder
@@ -13,10 +15,19 @@ from longrank.formats.cord19 import METADATA
 from longrank.index.sources import Sources, SourceState
 
 _OF_COLLECTIONS = ("docs.jsonl", "corpus.jsonl", METADATA)  # files of documents, beside which others are not read
+_SHARD = re.compile(r"data-\d{5}-of-\d{5}\.arrow")  # of a saved dataset
 
 
-def check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, SourceState]) -> None:
+def check_kinds(
+    folders: Iterable[str], sources: Sources, states: Mapping[str, SourceState], updated: float | None
+) -> None:
     """Refuse a folder of files that has become a collection, of which other files are not read, and the reverse.
+
+    Args:
+        folders: the sources without databases.
+        sources: the record of the last update.
+        states: the files that would be read now.
+        updated: time of the last update in seconds since 1970; None: unknown.
 
     Raises:
         InputError: a folder that is a collection now (a file of queries beside ``corpus.jsonl`` makes one), or a
@@ -25,7 +36,7 @@ def check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, S
     for place in (place for place in folders if is_folder(Path(place))):
         now = named_files(Path(place), sources.corpus)
         if not now:
-            _check_documents(Path(place), sources, states)
+            _check_documents(Path(place), sources, states, updated)
         if now and absolute_path(str(now[0][0].path)) in sources.files:  # it was one at the last update, too
             continue
         others = (name for name in sources.files.keys() - states.keys() if Path(name).is_relative_to(place))
@@ -37,7 +48,7 @@ def check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, S
             raise InputError(what, path=place, got=f"{other}, read at the last update", fix=fix)
 
 
-def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceState]) -> None:
+def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceState], updated: float | None) -> None:
     """Refuse a collection whose files of documents are all away, if files beside them would be read now.
 
     Raises:
@@ -46,7 +57,7 @@ def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceS
     before = sorted(name for name in sources.files if Path(name).is_relative_to(place))
     if not before or any(name in states or not _is_of_collection(Path(name), place) for name in before):
         return
-    if _reads_beside(place, [sources.files[name] for name in before], states):
+    if _reads_beside(place, [sources.files[name] for name in before], states, updated):
         fix = "put the file back, or build the index again"
         raise InputError("the documents of this collection are gone", path=before[0], fix=fix)
 
@@ -54,19 +65,25 @@ def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceS
 def _is_of_collection(path: Path, place: Path) -> bool:
     """Tell whether a file holds the documents of a collection: by its name, or as a shard of a dataset."""
     named = path.parent == place and path.name.removesuffix(".gz") in _OF_COLLECTIONS
-    return named or path.name.endswith(".arrow")
+    return named or _SHARD.fullmatch(path.name) is not None
 
 
-def _reads_beside(place: Path, gone: Iterable[SourceState], states: Mapping[str, SourceState]) -> bool:
-    """Tell whether files are read now that lie beside the documents of a collection: queries, judgments, or pages.
+def _reads_beside(
+    place: Path, gone: Iterable[SourceState], states: Mapping[str, SourceState], updated: float | None
+) -> bool:
+    """Tell whether files are read now that lay beside the documents of a collection: queries, judgments, or pages.
 
-    Pages, such as a README, may be read if the files of the documents have other names now.
+    Pages, such as a README, may be read if the documents are in files of other names now.
     """
+    here = [path for path in map(Path, states) if path.is_relative_to(place)]
+    beside_queries = (path.parent == place and holds_no_documents(path) for path in here)
+    if any(beside_queries) or any(path.parent == place / "qrels" for path in here):  # qrels/ is of BEIR
+        return True
     renamed = {state.sha256 for state in gone} <= {state.sha256 for state in states.values()}
-    return any(
-        (path.parent == place and holds_no_documents(path))
-        or path.parent == place / "qrels"  # of BEIR
-        or (is_page(path) and not renamed)
-        for path in map(Path, states)
-        if path.is_relative_to(place)
-    )
+    return not renamed and all(map(is_page, here)) and any(_is_older(path, updated) for path in here)
+
+
+def _is_older(path: Path, updated: float | None) -> bool:
+    with suppress(OSError):
+        return updated is None or path.stat().st_mtime < updated
+    return False

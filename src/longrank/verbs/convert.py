@@ -10,7 +10,7 @@ from longrank.errors import InputError
 from longrank.networks.conversion.heads import FAMILIES
 from longrank.networks.conversion.sources import Source, find_source
 from longrank.networks.loading import loading
-from longrank.networks.model_files import SUFFIXES, Model, Unconverted, find_model
+from longrank.networks.model_files import WITH_TEMPLATES, Model, Unconverted, find_model
 from longrank.networks.trainings import lineage_of, united
 from longrank.registries import suggestion
 from longrank.storage import digest_of, sha256_of
@@ -118,7 +118,7 @@ def converted(model: str, notes: Notes) -> str:
     named = Path(found.base or "").expanduser()
     base = [named] if found.base and named.is_dir() else []
     folders = (place, found.tokenizer, *base)
-    settings = {path for folder in folders for path in folder.iterdir() if path.suffix in SUFFIXES}
+    settings = {path for folder in folders for path in folder.iterdir() if path.suffix in WITH_TEMPLATES}
     read = {*found.weights, found.config, *carried_files(found), *filter(Path.is_file, settings)}
     digest = digest_of([_VERSION, {os.path.relpath(path, place): sha256_of(path) for path in read}])
     folder = cache_folder() / "models" / f"{found.name.partition('@')[0].replace('/', '--')}-{digest[:16]}"

@@ -72,9 +72,6 @@ def fuse(
     if isinstance(runs, str | Path):
         raise InputError("fusion needs a list of two runs or more", got=type(runs).__name__)
     loaded = [read_run(run, notes) for run in runs_of(runs)]
-    for query_id in dict.fromkeys(query_id for run in loaded for query_id in run):
-        lacking = any(query_id not in run for run in loaded)
-        notes.add("queries that a run lacks, ranked by the others", query_id, int(lacking))
     if heldout is not None:
         maps = _heldout_maps(heldout, loaded, notes)
     if folds is not None:
@@ -82,6 +79,9 @@ def fuse(
         fused = mapfuse_folds(loaded, open_folds(folds, notes), read_qrels(qrels, notes), tag=tag, notes=notes)
     else:
         fused = make_fusion(method, k=k, weights=weights, normalize=normalize, maps=maps)(loaded, tag=tag)
+    for query_id in fused:
+        lacking = any(query_id not in run for run in loaded)
+        notes.add("queries that a run lacks, ranked by the others", query_id, int(lacking))
     fused.notes = notes
     return fused
 

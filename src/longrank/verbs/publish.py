@@ -10,7 +10,7 @@ from typing import NamedTuple
 from longrank.errors import InputError, LongRankError
 from longrank.models.description import describe
 from longrank.networks.model_card import CARD
-from longrank.networks.model_files import INT8_GRAPH, SUFFIXES, Model, check_unchanged, find_model
+from longrank.networks.model_files import INT8_GRAPH, WITH_TEMPLATES, Model, check_unchanged, find_model
 from longrank.networks.trainings import DESCRIPTION
 from longrank.networks.uploading import upload
 from longrank.small_files import CONFIG, read_small
@@ -149,8 +149,8 @@ def _files(folder: Path) -> dict[str, Path]:
         raise InputError(what, path=folder / INT8_GRAPH, fix="publish the model that was quantised")
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     for path in files.values():
-        if (path.suffix not in SUFFIXES and path.name not in _NAMES) or path.name.startswith("."):
-            what = f"is no file of a model ({', '.join(SUFFIXES)}), and pickled weights or code are not published"
+        if (path.suffix not in WITH_TEMPLATES and path.name not in _NAMES) or path.name.startswith("."):
+            what = f"is no file of a model ({', '.join(WITH_TEMPLATES)}), and pickled weights or code are not published"
             raise InputError(what, path=path, fix="move it out of the folder")
     return files
 

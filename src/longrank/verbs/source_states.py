@@ -18,6 +18,7 @@ from longrank.collections.patterns import absolute_path, absolute_pattern, is_pa
 from longrank.errors import InputError
 from longrank.formats.cord19 import is_cord19
 from longrank.formats.records import CorpusOptions, FileOptions
+from longrank.index.folder import SOURCES
 from longrank.index.sources import Sources, SourceState
 from longrank.types import Notes
 from longrank.verbs.collection_changes import check_kinds
@@ -123,7 +124,8 @@ def states_now(
         if fault := _fault(name) or _unlisted(name, patterns, listing):
             _leave(name, fault, sources.corpus.files, left)
             states[name] = known[name]
-    check_kinds(folders, sources, states)
+    record = index / SOURCES
+    check_kinds(folders, sources, states, record.stat().st_mtime if record.is_file() else None)
     for place in filter(is_address, sources.places):
         states[place] = rows_state(place, sources.corpus)
         if place in known:

@@ -171,18 +171,24 @@ def test_a_part_of_a_dataset_that_is_missing_is_refused_by_a_build_and_by_an_upd
 
 
 def test_a_dataset_that_is_gone_and_a_dataset_among_files_are_refused_by_an_update(tmp_path: Path) -> None:
-    saved(tmp_path / "one", "a", "b")
+    names = [f"data-{n:05}-of-00002" for n in range(2)]
+    saved(tmp_path / "one", *names)
+    files = [*(f"{name}.arrow" for name in names), "state.json", "dataset_info.json"]
     (tmp_path / "one" / "README.md").write_text("# About dogs")
     sync([tmp_path / "one"], tmp_path / "index")
-    for name in ("a.arrow", "b.arrow", "state.json", "dataset_info.json"):
+    for name in files:
         (tmp_path / "one" / name).rename(tmp_path / name)
-    with pytest.raises(InputError, match=r"a\.arrow: the documents of this collection are gone; put the file back"):
+    with pytest.raises(
+        InputError, match=r"data-00000-of-00002\.arrow: the documents of this collection are gone; put the file back"
+    ):
         sync([tmp_path / "one"], tmp_path / "index")
     sync([tmp_path / "one"], tmp_path / "files.index")  # as a folder of files
-    for name in ("a.arrow", "b.arrow", "state.json", "dataset_info.json"):
+    for name in files:
         (tmp_path / name).rename(tmp_path / "one" / name)
     assert not any(sync([tmp_path / "one"], tmp_path / "index"))
-    with pytest.raises(InputError, match=r"is a collection now, of which only a\.arrow is read \(got '.*README\.md"):
+    with pytest.raises(
+        InputError, match=r"is a collection now, of which only data-00000-of-00002\.arrow is read \(got '.*README\.md"
+    ):
         sync([tmp_path / "one"], tmp_path / "files.index")
 
 

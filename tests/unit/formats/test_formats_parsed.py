@@ -181,6 +181,12 @@ HTML_IN_MARKDOWN = {
     "1 &lt; 2 <b>&amp;</b> `<i>&lt;` ![x<y](z) &amp;lt;": "1 < 2 & <i>&lt; x<y &lt;",
     "one<br>two  \nthree <i>four</i>\nfive": "one\ntwo\nthree four five",
     "<div>\n<template>t</template><nav>menu</nav>text\n</div>": "text",
+    "foo<!-- c -->bar <i>x</i>": "foobar x",
+    "<div>\nIf $x<y$ then z&lt;1 &copy; holds\n</div>": "If $x<y$ then z<1 © holds",
+    "<pre>\nfor (i=0; i<n; i++) a<b[i];\n</pre>": "for (i=0; i<n; i++) a<b[i];",
+    "<pre>John <john@x.org>, List<a for x</pre>": "John <john@x.org>, List<a for x",
+    '<p><img alt="x>one <b title="a>b">two</b></p>': 'one b">two',
+    "<script>\nlet a = 1\n": "let a = 1",
 }
 
 

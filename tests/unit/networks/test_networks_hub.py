@@ -20,10 +20,7 @@ pytestmark = pytest.mark.neural
 
 COMMITS = {"main": "a" * 40, "v1": "b" * 40}
 NAME = "someone/tiny-reranker"
-LACKED = (
-    *("config_sentence_transformers.json", "sentence_bert_config.json", "chat_template.jinja", "artifact.metadata"),
-    *("longrank.json", "training.json", "lineage.json"),
-)
+LACKED = ("config_sentence_transformers.json", "sentence_bert_config.json")
 """Files that the tiny models lack, as the hub's clients mark them."""
 
 
@@ -213,49 +210,37 @@ def test_settings_that_another_program_left_out_are_fetched_or_noted(
     assert len(asked) == 2
 
 
-@pytest.mark.parametrize("lacking", ["training.json", "lineage.json", "artifact.metadata"])
-def test_a_record_that_another_program_left_out_is_fetched(
+@pytest.mark.parametrize("lacking", ["training.json", "lineage.json", "artifact.metadata", "chat_template.jinja"])
+def test_a_file_that_another_program_left_out_is_fetched_where_it_matters(
     cache: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
 ) -> None:
-    """So a network is known to have learned from queries, and ColBERT's settings are the model's."""
+    """Records of trainings matter to trainings, artifact.metadata to ColBERT, and chat templates to decoders."""
     import huggingface_hub
 
-    record, usual = cache / "snapshots" / COMMITS["main"] / lacking, huggingface_hub.snapshot_download
-    (cache / ".no_exist" / COMMITS["main"] / lacking).unlink()
-
-    def downloads(name: str, **options: object) -> str:
-        if not options.get("local_files_only"):
-            record.write_text("{}")
-        return str(usual(name, **(options | {"local_files_only": True})))
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
-    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", lambda *_, **__: [lacking])
-    find_model(NAME)
-    assert record.is_file()
-
-
-def test_a_chat_template_in_a_file_of_its_own_is_fetched_and_part_of_the_fingerprint(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import huggingface_hub
-
-    without, commit, wanted = find_model(NAME).fingerprint, COMMITS["main"], []
-    (cache / ".no_exist" / commit / "chat_template.jinja").unlink()
-    usual = huggingface_hub.snapshot_download
+    snapshot, usual = cache / "snapshots" / COMMITS["main"], huggingface_hub.snapshot_download
+    wanted: list[str] = []
 
     def downloads(name: str, **options: object) -> str:
         if not options.get("local_files_only"):
             wanted.extend(options["allow_patterns"])
-            (cache / "snapshots" / commit / "chat_template.jinja").write_text("{{ messages[0]['content'] }}")
+            (snapshot / lacking).write_text("{}")
         return str(usual(name, **(options | {"local_files_only": True})))
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
-    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", lambda *_, **__: ["chat_template.jinja"])
-    found = find_model(NAME)
+    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", lambda *_, **__: [lacking])
+    without = find_model(NAME).fingerprint
+    assert wanted == []  # this model needs none, and the hub is not asked
+    kind = {"artifact.metadata": {"architectures": ["HF_ColBERT"]}, "chat_template.jinja": {"num_key_value_heads": 2}}
+    config = json.loads((snapshot / "config.json").read_text())
+    (snapshot / "config.json").write_text(json.dumps({**config, **kind.get(lacking, {})}))
+    changed = find_model(NAME, records=lacking in ("training.json", "lineage.json"))
     assert "*.jinja" in wanted
-    assert found.fingerprint != without
-    with pytest.raises(InputError, match="put into its chat template"):
-        CrossEncoder(found)
+    assert (snapshot / lacking).is_file()
+    if lacking == "chat_template.jinja":
+        with pytest.raises(InputError, match="put into its chat template"):
+            CrossEncoder(changed)
+    else:
+        assert changed.fingerprint != without
 
 
 def test_a_name_that_is_neither_in_the_cache_nor_to_be_had_is_one_line(cache: Path) -> None:

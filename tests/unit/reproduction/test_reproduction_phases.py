@@ -116,6 +116,11 @@ def test_versions_are_those_of_the_commands_not_of_the_last_call(
         monkeypatch.setattr(module, "versions_and_machine", lambda version=version: {"torch": version, "cores": "2"})
         phases = do(tmp_path, Runner(), "makes")
     assert phases.versions() == {"torch": "1, 2", "cores": "2"}
+    kept = json.loads((tmp_path / "phases.json").read_text())
+    kept["a"].pop("by")  # as earlier versions wrote it
+    (tmp_path / "phases.json").write_text(json.dumps(kept))
+    phases = do(tmp_path, Runner(), "makes")
+    assert phases.versions() == {"torch": "unknown, 2", "cores": "unknown, 2"}
     phases.do(["makes", str(tmp_path / "b")], tmp_path / "b")
     assert json.loads((tmp_path / "phases.json").read_text())["b"]["by"] == {"torch": "2", "cores": "2"}
 

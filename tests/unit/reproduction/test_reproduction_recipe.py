@@ -331,7 +331,7 @@ def test_a_system_that_the_recipe_does_not_have_is_refused(tmp_path: Path) -> No
 
 
 NAMED = {
-    "first_stages": {"BM25": {}, "BM25+RM3": {"b": 0.6}},
+    "first_stages": {"BM25+RM3": {"b": 0.6}},
     "rm3_grid": {"k1": "0.1,0.2"},
     "weights": {"marco": [0.1]},
     "runs": {"r1": {"systems": ["x"], "first_stage": "question"}, "r2": {"systems": ["x"]}},
@@ -356,6 +356,7 @@ def test_a_setting_that_no_program_reads_is_refused(tmp_path: Path, assignment: 
     "assignment",
     [
         'first_stages."BM25+RM3".b=0.3',
+        "first_stages.BM25.b=0.3",
         "weights.marco=[0.2]",
         'runs.r2.first_stage="question"',
         'runs.r3={systems=["x"]}',

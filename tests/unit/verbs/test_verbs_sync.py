@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -214,6 +215,20 @@ def test_a_collection_whose_documents_are_gone_is_refused(name: str, beside: dic
     (tmp_path / name).rename(place / name)
     assert not any(sync([place], tmp_path / "index"))
     assert [document.doc_id for document in Index(tmp_path / "index")] == ["d"]
+
+
+@pytest.mark.parametrize("new", [["notes.md"], ["docs.tsv", "README.md"], ["a.txt", "b.txt"]])
+def test_documents_of_a_collection_may_be_written_in_another_format(new: list[str], tmp_path: Path) -> None:
+    place = tmp_path / "docs"
+    place.mkdir()
+    (place / "docs.jsonl").write_text('{"_id": "d", "text": "Dogs."}\n')
+    sync([place], tmp_path / "index")
+    (place / "docs.jsonl").unlink()
+    time.sleep(0.02)  # the clock of some file systems
+    for name in new:
+        (place / name).write_text("d\tDogs.\n")
+    assert sync([place], tmp_path / "index").vanished == [str(place / "docs.jsonl")]
+    assert len(Index(tmp_path / "index")) == len(new)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 from html.parser import HTMLParser
 
 from longrank.formats.html_tags import with_signs
+from longrank.formats.markup import tags_alone
 from longrank.formats.parsed.writer import TextWriter
 
 _CODE = frozenset({"script", "style", "annotation", "annotation-xml"})
@@ -54,8 +55,18 @@ def add_html(markup: str, writer: TextWriter) -> str:
     Returns:
         The page's title, empty if it has none.
     """
+    return _read(with_signs(_EMPTY_COMMENT.sub("", markup)), writer)
+
+
+def add_block(markup: str, writer: TextWriter) -> None:
+    """Add the text of a block of HTML in Markdown, as `add_html`; a ``<`` that begins no tag is text."""
+    if title := _read(tags_alone(with_signs(markup)), writer):
+        writer.add(title)
+
+
+def _read(markup: str, writer: TextWriter) -> str:
     reader = _Reader(writer)
-    reader.feed(with_signs(_EMPTY_COMMENT.sub("", markup)))
+    reader.feed(markup)
     reader.close()
     reader.finish()
     return " ".join(reader.title.split())

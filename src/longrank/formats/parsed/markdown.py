@@ -11,7 +11,7 @@ from longrank.formats.html_tags import with_signs
 from longrank.formats.markup import plain_text
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.front_matter import split_front_matter
-from longrank.formats.parsed.html_text import FORMULA, INLINE, add_html
+from longrank.formats.parsed.html_text import FORMULA, INLINE, add_block
 from longrank.formats.parsed.writer import TextWriter
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ class _Reader:
         elif token.type in ("fence", "code_block"):
             self._writer.add(token.content.strip("\n"))
         elif token.type == "html_block":
-            if title := add_html(token.content, self._writer):
-                self._writer.add(title)
+            add_block(token.content, self._writer)
         elif token.type == "definition" and token.meta["label"].startswith("^") and token.map:
             # CommonMark takes a footnote of one word for the address of a link: [^1]: Ibidem
             first, *more = self._lines[slice(*token.map)]
@@ -91,7 +90,7 @@ def _plain(token: Token) -> str:
 
 def _markup(token: Token) -> str:
     if token.type == "html_inline":
-        return str(token.content)
+        return "" if token.content.startswith("<!--") else str(token.content)
     if token.type == "link_open":  # a raised link may be the mark of a note
         return f'<a href="{escape(str(token.attrs["href"]))}">'
     return _TAGS.get(token.type) or escape(_plain(token), quote=False)

@@ -24,7 +24,7 @@ from typing import Any
 from longrank.errors import InputError
 from longrank.networks.backends import Inputs
 from longrank.networks.backends.openvino_runtime import NAME, openvino, save
-from longrank.networks.model_files import INT8_GRAPH, SUFFIXES, Model, check_unchanged
+from longrank.networks.model_files import INT8_GRAPH, WITH_TEMPLATES, Model, check_unchanged
 from longrank.storage import MANIFEST, atomic_write, sha256_of, verify, write_manifest
 
 RECORD = "quantization.json"
@@ -80,7 +80,7 @@ def write_quantized(
 
 def _not_read(folder: str, names: list[str]) -> list[str]:
     """Return the names of files that no model depends on."""
-    return [name for name in names if (Path(folder) / name).is_file() and Path(name).suffix not in SUFFIXES]
+    return [name for name in names if (Path(folder) / name).is_file() and Path(name).suffix not in WITH_TEMPLATES]
 
 
 def quantize(network: Any, batches: Sequence[Inputs]) -> Any:
