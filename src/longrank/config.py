@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="BaseModel")
 _SECTIONS = ("model_type", "dict_type")
 
+_QUOTED = re.compile(r"""\A[^\n#\[]*(?:"[^"\n]*"|'[^'\n]*')[^\n#\[]*\Z""")  # a key with a part in quotes
 _NOT_TOML = re.compile(r"[+-]?(\.\d+|\d+\.)|True|False")  # Python's notation
 
 
@@ -178,9 +179,11 @@ def override(data: Mapping[str, Any], assignments: Assignments) -> dict[str, Any
 
 def _parts(key: str) -> list[str]:
     """Return the parts of a dotted key; some may be in quotes, as in TOML: ``first_stages."BM25+RM3".b``."""
+    if not _QUOTED.search(key):
+        return key.split(".")
     try:
         below: Any = tomllib.loads(f"{key} = 0")
-    except tomllib.TOMLDecodeError:  # BM25+RM3 without quotes, for instance
+    except tomllib.TOMLDecodeError:  # O'Brien
         return key.split(".")
     parts = []
     while isinstance(below, dict):

@@ -109,6 +109,7 @@ def test_a_key_without_a_value_is_left_out() -> None:
     }
     assert override(quoted, ["stages.BM25+RM3.b=0.3"])["stages"]["BM25+RM3"] == {"b": 0.3}
     assert override({}, ["weights.O'Brien=1"]) == {"weights": {"O'Brien": 1}}
+    assert override({}, ["#depth=5", "a.1.5=2"]) == {"#depth": 5, "a": {"1": {"5": 2}}}
     assert override({}, ["loop.patience=2", "loop.patience="]) == {"loop": {}}
 
 

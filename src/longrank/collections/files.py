@@ -87,7 +87,7 @@ def note_unread(folder: Path, options: CorpusOptions, notes: Notes) -> None:
     read = {file.path for file, _ in named}
     for parent, _, names in os.walk(folder) if named else ():
         for name in names:
-            if is_page(Path(name)) and not _ABOUT.match(name) and Path(parent, name) not in read:
+            if is_page(Path(name)) and not is_about(Path(name)) and Path(parent, name) not in read:
                 what = f"texts beside {named[0][0].path.name} not read, since their folder is a collection"
                 notes.add(what, str(Path(parent, name)))
 
@@ -124,6 +124,11 @@ def _in(folder: Path, options: CorpusOptions, notes: Notes) -> Iterator[tuple[So
 def holds_no_documents(path: Path) -> bool:
     """Tell whether a file has the name of queries, topics or judgments."""
     return path.name.startswith(_NO_DOCUMENTS)
+
+
+def is_about(path: Path) -> bool:
+    """Tell whether a file tells about its folder by its name: a README, a licence, a file of queries or judgments."""
+    return _ABOUT.match(path.name) is not None
 
 
 def is_page(path: Path) -> bool:

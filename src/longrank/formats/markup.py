@@ -11,7 +11,8 @@ from html import unescape
 from html.entities import html5
 
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9_.:-]*)(?:[\s/][^<>]*)?>|<[!?][A-Za-z][^<>]*>")
-_TAG_OR_SIGN = re.compile(f"{_TAG.pattern}|<")
+_QUOTED = r"""(?:[^<>"']++|"(?:[^"<\n]|<(?![A-Za-z/!?])){0,1000}"|'(?:[^'<\n]|<(?![A-Za-z/!?])){0,1000}')*+"""
+_TAG_OR_SIGN = re.compile(rf"</?([A-Za-z][A-Za-z0-9_.:-]*)(?:[\s/]{_QUOTED})?>|{_TAG.pattern}|<")
 _INLINE = frozenset(
     {"a", "abbr", "b", "big", "em", "font", "i", "inf", "small", "span", "strong", "sub", "sup", "tt", "u"}
 )
@@ -23,7 +24,7 @@ _ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1
 _TREC_ENTITIES = {"hyph": "-", "blank": " "}  # the Federal Register's own
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 _COMMENT, _COMMENT_END = re.compile("<!--"), re.compile("-->")
-_SCRIPT = re.compile(r"<(?:script|style)\b", re.IGNORECASE)
+_SCRIPT = re.compile(r"<(?:script|style)(?![\w-])", re.IGNORECASE)
 _SCRIPT_END = re.compile(r"</(?:script|style)\s*>", re.IGNORECASE)
 
 
@@ -51,7 +52,7 @@ def tags_alone(markup: str) -> str:
     """
 
     def alone(tag: re.Match[str]) -> str:
-        name = (tag[1] or "").lower()
+        name = (tag[1] or tag[2] or "").lower()
         if tag[0] == "<":
             return "&lt;"
         if not name or name in ("script", "style"):  # an unclosed script is text

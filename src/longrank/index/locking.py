@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from longrank.errors import InputError, IntegrityError, LongRankError
@@ -112,20 +112,28 @@ def moved_aside(path: Path, folder: Path) -> Path:
     So a killed removal leaves no half of it under its name.
     """
     doomed = Path(tempfile.mkdtemp(prefix=BUILDING, dir=folder))
-    path.rename(doomed / path.name)
+    try:
+        path.rename(doomed / path.name)
+    except OSError:
+        doomed.rmdir()
+        raise
     return doomed
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove data that no manifest names; data stays if its manifest cannot be read."""
+    """Remove data that no manifest names; data stays if its manifest cannot be read.
+
+    What this user may not remove stays for another user: an index may belong to several.
+    """
     valid = valid_names(folder) if (folder / MANIFEST).exists() else frozenset[str]()
-    for path in folder.iterdir():
-        if _TEMPORARY.fullmatch(path.name) and path.is_file():
-            path.unlink()
-        elif _WORK.fullmatch(path.name):
-            _remove_tree(path)
-        elif _NAMED_BY_CONTENT.fullmatch(path.name) and valid is not None and path.name not in valid:
-            _remove_tree(moved_aside(path, folder))
+    for path in list(folder.iterdir()):
+        with suppress(PermissionError):
+            if _TEMPORARY.fullmatch(path.name) and path.is_file():
+                path.unlink()
+            elif _WORK.fullmatch(path.name):
+                _remove_tree(path)
+            elif _NAMED_BY_CONTENT.fullmatch(path.name) and valid is not None and path.name not in valid:
+                _remove_tree(moved_aside(path, folder))
 
 
 def _remove_tree(path: Path) -> None:
@@ -134,8 +142,12 @@ def _remove_tree(path: Path) -> None:
         path.unlink()
         return
     for _ in range(10):
-        shutil.rmtree(path, ignore_errors=True)
+        try:
+            shutil.rmtree(path)
+        except PermissionError:
+            raise
+        except OSError:
+            time.sleep(0.1)
         if not path.exists():
             return
-        time.sleep(0.1)
     raise LongRankError(f"cannot remove {path}")

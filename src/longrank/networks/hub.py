@@ -23,7 +23,8 @@ _SETTINGS = ("config_sentence_transformers.json", "sentence_bert_config.json", "
 """Files of prompts and lengths, which a model may lack and other programs leave out of the cache. The cache names files
 that a model lacks in its folder ``.no_exist``."""
 _RECORDS = (DESCRIPTION, TRAINED, LINEAGE_FILE)
-"""Files of trainings of the weights, which other programs leave out, too; only a training needs them."""
+"""Files of trainings of the weights, which other programs leave out, too. Only a training asks for them, which may not
+learn from queries that it tests: without them, notes of scorers and the headers of evidence name no trainings."""
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 
 
@@ -88,9 +89,9 @@ def _optional(folder: Path) -> list[str]:
     """Return the names of files of settings that a model of this kind may have."""
     with suppress(InputError, OSError):
         config = read_json(folder / "config.json")
-        late = ["artifact.metadata"] if "HF_ColBERT" in (config.get("architectures") or ()) else []
-        # decoders have fewer heads of keys than of queries, and may have chat templates
-        return [*_SETTINGS, *late, *(["chat_template.jinja"] if "num_key_value_heads" in config else [])]
+        late = ["artifact.metadata"] if "HF_ColBERT" in str(config.get("architectures")) else []
+        decodes = "num_key_value_heads" in str(config)  # of decoders, which may have chat templates
+        return [*_SETTINGS, *late, *(["chat_template.jinja"] if decodes else [])]
     return [*_SETTINGS]
 
 

@@ -106,6 +106,19 @@ class ListDecoder:
         text: str = self._tokenizer.decode(written[0, inputs.shape[1] :], skip_special_tokens=True)
         return text.strip()
 
+    def check_room(self, n: int) -> None:
+        """Refuse a number of passages that no prompt has room for, however short they are.
+
+        Raises:
+            InputError: names the limit of the prompt.
+        """
+        if n and self._n_tokens("", ["x"] * n) > self.max_tokens - _TOKENS_PER_PLACE * n:
+            raise self._no_room(n)
+
+    def _no_room(self, n: int) -> InputError:
+        what = f"a prompt of {self.max_tokens} tokens has no room for {n} passages"
+        return InputError(what, fix="choose a smaller --window, or a model with a larger limit")
+
     def _fitted(self, query: str, texts: Sequence[str], limit: int) -> list[int]:
         """Return the tokens of a whole prompt; if it is too long, the query has half of what is free at most.
 
@@ -130,8 +143,7 @@ class ListDecoder:
                 for text, beginning in zip(texts, read, strict=True):
                     self._notes.add("passages cut, to list them in a prompt", text[:40], beginning != text)
                 return self._ids(self._prompt(asked, read))
-        what = f"a prompt of {self.max_tokens} tokens has no room for {len(texts)} passages"
-        raise InputError(what, fix="choose a smaller --window, or a model with a larger limit")
+        raise self._no_room(len(texts))
 
     def _n_tokens(self, query: str, texts: Sequence[str]) -> int:
         return len(self._ids(self._prompt(query, texts)))

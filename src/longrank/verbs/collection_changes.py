@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from longrank.collections.collection import is_folder
-from longrank.collections.files import holds_no_documents, is_page, named_files
+from longrank.collections.files import holds_no_documents, is_about, is_page, named_files
 from longrank.collections.patterns import absolute_path
 from longrank.errors import InputError
 from longrank.formats.cord19 import METADATA
@@ -71,19 +71,24 @@ def _is_of_collection(path: Path, place: Path) -> bool:
 def _reads_beside(
     place: Path, gone: Iterable[SourceState], states: Mapping[str, SourceState], updated: float | None
 ) -> bool:
-    """Tell whether files are read now that lay beside the documents of a collection: queries, judgments, or pages.
+    """Tell whether files are read now that lay beside the documents of a collection: queries, judgments, or others.
 
-    Pages, such as a README, may be read if the documents are in files of other names now.
+    Others, such as a README, may be read if the documents are in files of other names or formats now.
     """
     here = [path for path in map(Path, states) if path.is_relative_to(place)]
     beside_queries = (path.parent == place and holds_no_documents(path) for path in here)
     if any(beside_queries) or any(path.parent == place / "qrels" for path in here):  # qrels/ is of BEIR
         return True
     renamed = {state.sha256 for state in gone} <= {state.sha256 for state in states.values()}
-    return not renamed and all(map(is_page, here)) and any(_is_older(path, updated) for path in here)
+    old = [path for path in here if _is_old(path, updated)]
+    rewritten = any(not is_page(path) for path in here if path not in old)
+    return bool(old) and not renamed and not rewritten
 
 
-def _is_older(path: Path, updated: float | None) -> bool:
+def _is_old(path: Path, updated: float | None) -> bool:
+    """Tell whether a file lay there at the last update; a README may have been written again since."""
+    if updated is None or is_about(path):
+        return True
     with suppress(OSError):
-        return updated is None or path.stat().st_mtime < updated
+        return path.stat().st_mtime < updated
     return False

@@ -8,11 +8,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeAlias
 
-from longrank.aggregation import make_aggregator
+from longrank.aggregation import make_aggregator, with_options
 from longrank.aggregation.run import aggregate_run
 from longrank.collections import read_queries, read_run
 from longrank.errors import InputError
-from longrank.formats.evidence import COMPARED, LINEAGE, MIX, PARTS, evidence_header, open_evidence, read_evidence
+from longrank.formats.evidence import (
+    COMPARED,
+    LINEAGE,
+    MIX,
+    PARTS,
+    STOPPED,
+    evidence_header,
+    open_evidence,
+    read_evidence,
+)
 from longrank.index import Index
 from longrank.index.languages import digest_of_queries
 from longrank.networks.model_files import find_model
@@ -31,10 +40,14 @@ _WINDOW, _STEP = 20, 10  # of method lists, as RankGPT
 
 
 class Method(NamedTuple):
-    """A loaded method of comparison: its scores, and the identity of all that they depend on."""
+    """A loaded method of comparison: its scores, and the identity of all that they depend on.
+
+    `check` refuses a number of passages for which a prompt has no room.
+    """
 
     scores: Scores
     fingerprint: str
+    check: Callable[[int], None] = lambda n: None
 
 
 @naming_files
@@ -105,6 +118,7 @@ def compare(
     header, known = _evidence_of(evidence, wanted, texts, index, notes)
     loaded = lookup(_METHODS, method, "method of comparison")(model, device, notes, window, step)
     compared = _Compared([texts[query_id] for query_id in common], first_stage, known, depth)
+    loaded.check(max(len(compared.documents(query_id)) for query_id in common))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "evidence" if output_evidence is None else Path(output_evidence)
         done = collect_evidence(
@@ -174,6 +188,7 @@ class _Compared(NamedTuple):
                 "depth": self.depth,
                 COMPARED: True,
                 **{key: read[key] for key in (PARTS, MIX, LINEAGE) if key in read},
+                **({STOPPED: with_options("document", make_aggregator("document"))} if STOPPED in read else {}),
             },
         )
 
@@ -251,7 +266,8 @@ def _lists(model: str, device: str, notes: Notes, window: int, step: int) -> Met
         places = {place: len(order) - rank for rank, place in enumerate(order)}
         return [float(places[place]) for place in range(len(order))]
 
-    return Method(scores, f"lists {decoder.fingerprint} window={window} step={step}")
+    fingerprint = f"lists {decoder.fingerprint} window={window} step={step}"
+    return Method(scores, fingerprint, lambda n: decoder.check_room(min(n, window)))
 
 
 _METHODS: dict[str, Callable[[str, str, Notes, int, int], Method]] = {"pairs": _pairs, "lists": _lists}

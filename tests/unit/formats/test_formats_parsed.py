@@ -185,8 +185,13 @@ HTML_IN_MARKDOWN = {
     "<div>\nIf $x<y$ then z&lt;1 &copy; holds\n</div>": "If $x<y$ then z<1 © holds",
     "<pre>\nfor (i=0; i<n; i++) a<b[i];\n</pre>": "for (i=0; i<n; i++) a<b[i];",
     "<pre>John <john@x.org>, List<a for x</pre>": "John <john@x.org>, List<a for x",
-    '<p><img alt="x>one <b title="a>b">two</b></p>': 'one b">two',
+    '<p><img alt="x>one <b title="a>b">two</b></p>': "one two",
     "<script>\nlet a = 1\n": "let a = 1",
+    '<div title="a > b">one<img alt="x -> y" src="a.png"> two</div>': "one two",
+    "<div :class=\"a > 1 ? 'b' : 'c'\" data-q='a < b'>one</div>": "one",
+    "<p>See <style-guide>x</style-guide> y <style>p{}</style> z</p>": "See\n\nx\n\ny z",
+    "<div>a<!-->b c\nlater --> z</div>": "ab c later --> z",
+    "See <a href='x' title='a>b'>t</a> <?php echo $x->y; ?>now <![CDATA[no]]><b data-x=\"1 < 0\">x</b>": "See t now x",
 }
 
 

@@ -92,6 +92,28 @@ def test_an_index_that_is_replaced_between_two_of_its_files_is_the_old_or_the_ne
         assert Index(folder).metadata("a") == {"year": 2025}
 
 
+def test_old_data_that_this_user_may_not_remove_stays_and_hinders_no_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that several users may write to: only its owner may move the data folder of another user's commit."""
+    index = build_index(located(OLD), tmp_path / "index")
+    (data,) = (tmp_path / "index").glob("data-*")
+    rename = Path.rename
+
+    def refusing(path: Path, target: Path) -> Path:
+        if path == data:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refusing)
+    index = index.delete([OLD[0].doc_id]).merge()
+    assert list(index) == OLD[1:]
+    index = index.add([("new", "a new page")])
+    assert len(Index(tmp_path / "index")) == len(OLD)
+    assert data.is_dir()
+    assert not [path for path in (tmp_path / "index").iterdir() if path.name.startswith(".building")]
+
+
 def test_vectors_of_other_documents_stay_and_are_noted(tmp_path: Path) -> None:
     def noted() -> list[str]:
         notes = Notes()

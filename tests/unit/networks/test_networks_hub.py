@@ -230,7 +230,10 @@ def test_a_file_that_another_program_left_out_is_fetched_where_it_matters(
     monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", lambda *_, **__: [lacking])
     without = find_model(NAME).fingerprint
     assert wanted == []  # this model needs none, and the hub is not asked
-    kind = {"artifact.metadata": {"architectures": ["HF_ColBERT"]}, "chat_template.jinja": {"num_key_value_heads": 2}}
+    kind = {
+        "artifact.metadata": {"architectures": ["HF_ColBERT"]},
+        "chat_template.jinja": {"text_config": {"num_key_value_heads": 2}},
+    }
     config = json.loads((snapshot / "config.json").read_text())
     (snapshot / "config.json").write_text(json.dumps({**config, **kind.get(lacking, {})}))
     changed = find_model(NAME, records=lacking in ("training.json", "lineage.json"))

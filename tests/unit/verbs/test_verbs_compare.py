@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fakes import documents, index_of
 from longrank.errors import InputError
-from longrank.formats.evidence import read_evidence
+from longrank.formats.evidence import check_complete, read_evidence
 from longrank.ranking.comparing import by_lists, by_pairs, read_permutation, windows
 from longrank.types import Evidence, Notes, Run
+from longrank.verbs.compare import _Compared
 from training_collections import write_collection
 
 
@@ -244,6 +246,20 @@ def test_a_prompt_of_a_list_that_is_too_long_keeps_its_end(tmp_path: Path, monke
         InputError, match="a prompt of 512 tokens has no room for 90 passages; choose a smaller --window"
     ):
         decoder.arrange("where", ["stone"] * 90)
+    decoder.check_room(4)
+    with pytest.raises(InputError, match="a prompt of 512 tokens has no room for 90 passages"):
+        decoder.check_room(90)  # before a file is begun
+
+
+def test_a_comparison_of_incomplete_evidence_is_ranked_by_the_comparison_alone(tmp_path: Path) -> None:
+    index = index_of(documents(2), tmp_path / "index")
+    compared = _Compared([], Run("r", []), {}, 3)
+    header = compared.header({"stopped": "maxp"}, index, "lists")
+    check_complete(header, "e", "document")
+    for other in ("maxp", None):
+        with pytest.raises(InputError, match="early stopping left this evidence incomplete"):
+            check_complete(header, "e", other)
+    check_complete(compared.header({}, index, "lists"), "e", None)
 
 
 def test_wrong_values_are_refused_before_a_model_is_loaded(tmp_path: Path) -> None:

@@ -198,6 +198,7 @@ JUDGED = {"queries.jsonl": '{"_id": "q", "text": "dogs"}\n', "qrels.txt": "q 0 d
     [
         *(("corpus.jsonl", JUDGED), ("docs.jsonl", JUDGED), ("metadata.csv", JUDGED)),
         *(("corpus.jsonl", {"qrels/test.tsv": "q\td\n"}), ("docs.jsonl", {"README.md": "# About dogs\n"})),
+        ("docs.jsonl", {"README.md": "# About dogs\n", "extra.jsonl": '{"_id": "x", "text": "Cats."}\n'}),
     ],
 )
 def test_a_collection_whose_documents_are_gone_is_refused(name: str, beside: dict[str, str], tmp_path: Path) -> None:
@@ -209,6 +210,8 @@ def test_a_collection_whose_documents_are_gone_is_refused(name: str, beside: dic
     (place / name).write_text(head + "d,Dogs,bark,,\n" if name == "metadata.csv" else '{"_id": "d", "text": "Dogs."}\n')
     sync([place], tmp_path / "index")
     (place / name).rename(tmp_path / name)
+    if "README.md" in beside:  # written again meanwhile
+        os.utime(place / "README.md", (2e9, 2e9))
     for call in (lambda: sync([place], tmp_path / "index"), lambda: update(tmp_path / "index")):
         with pytest.raises(InputError, match=rf"{name}: the documents of this collection are gone; put the file back"):
             call()

@@ -60,7 +60,7 @@ def add_html(markup: str, writer: TextWriter) -> str:
 
 def add_block(markup: str, writer: TextWriter) -> None:
     """Add the text of a block of HTML in Markdown, as `add_html`; a ``<`` that begins no tag is text."""
-    if title := _read(tags_alone(with_signs(markup)), writer):
+    if title := _read(tags_alone(with_signs(_EMPTY_COMMENT.sub("", markup))), writer):
         writer.add(title)
 
 

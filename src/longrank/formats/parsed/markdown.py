@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from longrank.formats.html_tags import with_signs
-from longrank.formats.markup import plain_text
+from longrank.formats.markup import plain_text, tags_alone
 from longrank.formats.parsed import Parsed
 from longrank.formats.parsed.front_matter import split_front_matter
 from longrank.formats.parsed.html_text import FORMULA, INLINE, add_block
@@ -17,6 +17,7 @@ from longrank.formats.parsed.writer import TextWriter
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+_WITHIN_WORDS = INLINE | FORMULA
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANKS = {"softbreak": " ", "hardbreak": "\n"}
 _TAGS = {"link_close": "</a>", "hardbreak": "<br>"}
@@ -78,7 +79,7 @@ class _Reader:
 def _text(tokens: Sequence[Token]) -> str:
     """Return the text of a paragraph; with tags of HTML among its words, it is read as HTML."""
     if any(token.type == "html_inline" for token in tokens):
-        return plain_text(with_signs("".join(map(_markup, tokens))), INLINE | FORMULA)
+        return plain_text(tags_alone(with_signs("".join(map(_markup, tokens)))), _WITHIN_WORDS)
     return "".join(map(_plain, tokens))
 
 
@@ -90,7 +91,7 @@ def _plain(token: Token) -> str:
 
 def _markup(token: Token) -> str:
     if token.type == "html_inline":
-        return "" if token.content.startswith("<!--") else str(token.content)
+        return "" if token.content.startswith(("<!", "<?")) else str(token.content)
     if token.type == "link_open":  # a raised link may be the mark of a note
         return f'<a href="{escape(str(token.attrs["href"]))}">'
     return _TAGS.get(token.type) or escape(_plain(token), quote=False)

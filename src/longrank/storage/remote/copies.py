@@ -52,6 +52,9 @@ def local(place: Path | str) -> Path:
         try:
             return fetched(store, contents)
         except FileNotFoundError as error:
+            if Path(error.filename or "").is_absolute():
+                what = f"its copy in the cache folder was removed meanwhile ({error.filename}); run the command again"
+                raise LongRankError(f"{address}: {what}") from None
             before, contents = contents, read_contents(store)
             if before.written == contents.written:
                 raise IntegrityError(f"{address}: a file is missing ({error}); upload the index again") from None
