@@ -88,7 +88,11 @@ def _rows(batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, batch.num_rows, _ROWS):
             rows = batch.slice(start, _ROWS)
             rows.validate(full=True)  # pyarrow follows the offsets of a damaged file out of its memory
-            yield from zip(*(column.to_pylist() for column in rows.columns), strict=True)
+            try:
+                columns = [column.to_pylist() for column in rows.columns]
+            except KeyError as error:  # of pyarrow, for a number that is no type
+                raise ValueError(f"unknown type {error}") from None
+            yield from zip(*columns, strict=True)
 
 
 def _parquet(path: Path) -> Iterator[Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 import json
 import shutil
 import struct
+import zlib
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -168,6 +170,22 @@ def test_a_part_of_a_dataset_that_is_missing_is_refused_by_a_build_and_by_an_upd
         with pytest.raises(InputError, match=rf"a part of this dataset is missing \(got '{gone}'\); save it again"):
             sync([tmp_path / name], tmp_path / output)
     assert len(Index(tmp_path / "index")) == 2
+
+
+UNKNOWN_TYPE = zlib.decompress(base64.b64decode(
+    b"eNq1VLFOwzAQPQenjYqRMlSoQ4eOTFXYGFPBjlQhkYEliIhWgKhSI4WNgaEfw8Bn8AEM/Qj+odzZZ2pZbRfgJOd8vuez350vo/H4/PIYYIWSCY"
+    b"AUSDqgoAUxJDhDERJtQCvBr+SvHR84Fjiu2C4wDm5QXZz3eQ3DQpfnurydU8gF4l4tNqYze+wH1lNdPdD8HTFvO3C6ajSqJRL4XHm4voeLCTfV"
+    b"95VZk2Y9xRslyLFtmKXMW0Th3ojuckPcFY624U7AnP10ZiMsPxIFh5w5ZSLDnjR3bsBJB21lski5/QKb8wjWcgDbJQ20YN37Od/KkZcjkiyIkw"
+    b"V4x8fxKAJ8EeAngd/ZnB+YBfdzdYiCfVGA2+aHDfE27fP90uN/9mjfna3AmufFpHoeXJf13fC01PPB7Kmuh35sEZxVenV3dVAYrWUqnnJ+JJxw"
+    b"Ddz7zznQC+sm4PFPvbX/m95KbG/BcmWba0dv5X/dWwUSG5l/0ze6wmus"
+))  # fmt: skip
+"""A damaged file: a list of values whose type pyarrow does not know."""
+
+
+def test_a_damaged_type_in_a_list_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.arrow").write_bytes(UNKNOWN_TYPE)
+    with pytest.raises(InputError, match=r"x\.arrow: cannot be read: unknown type 21"):
+        list(read_documents(tmp_path / "x.arrow"))
 
 
 def test_a_dataset_that_is_gone_and_a_dataset_among_files_are_refused_by_an_update(tmp_path: Path) -> None:

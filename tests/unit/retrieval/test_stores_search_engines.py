@@ -237,6 +237,12 @@ def test_an_engine_out_of_reach_or_too_slow_is_one_line(store: Any, engine: Engi
         search(store(FIELDS + "timeout = 0.2\n"), "tides", pipeline="lexical")
 
 
+@pytest.mark.parametrize("url", ["http:// l:0", "http://cal:601\\t"])
+def test_an_address_that_the_client_cannot_read_is_refused(store: Any, url: str) -> None:
+    with pytest.raises(InputError, match=r"`url` cannot be used: |cannot connect to "):
+        search(store(FIELDS, url=url), "tides", pipeline="lexical")
+
+
 def test_an_index_without_sources_is_refused(store: Any, engine: Engine) -> None:
     hit = {"_index": "pages", "_id": "a", "_score": 1.0}
     engine.more = {"hits": {"total": {"value": 1, "relation": "eq"}, "hits": [hit]}}

@@ -30,7 +30,8 @@ class Elasticsearch(SearchEngine):
             options["api_key"] = self.key
         if self.ca_certs is not None:
             options["ca_certs"] = str(self.ca_certs)
-        self._client = elasticsearch.Elasticsearch(self.settings.url, **options)
+        with self.connecting():
+            self._client = elasticsearch.Elasticsearch(self.settings.url, **options)
 
     def _send(self, body: dict[str, Any]) -> Mapping[str, Any]:
         answer: Mapping[str, Any] = self._client.search(index=self.settings.index, body=body).body

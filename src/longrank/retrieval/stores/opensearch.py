@@ -24,13 +24,14 @@ class OpenSearch(SearchEngine):
         if self.key is not None:
             raise InputError("OpenSearch takes a user and a password", path=path, got="key_file", fix="see `user`")
         self.errors, self.unreadable = (opensearchpy.TransportError,), opensearchpy.SerializationError
-        self._client = opensearchpy.OpenSearch(
-            hosts=[self.settings.url],
-            http_auth=None if self.password is None else (self.settings.user, self.password),
-            ca_certs=None if self.ca_certs is None else str(self.ca_certs),
-            timeout=self.settings.timeout,
-            max_retries=0,
-        )
+        with self.connecting():
+            self._client = opensearchpy.OpenSearch(
+                hosts=[self.settings.url],
+                http_auth=None if self.password is None else (self.settings.user, self.password),
+                ca_certs=None if self.ca_certs is None else str(self.ca_certs),
+                timeout=self.settings.timeout,
+                max_retries=0,
+            )
 
     def _send(self, body: dict[str, Any]) -> Mapping[str, Any]:
         answer: Mapping[str, Any] = self._client.search(index=self.settings.index, body=body)

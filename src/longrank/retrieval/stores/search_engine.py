@@ -116,6 +116,19 @@ class SearchEngine(ABC):
         self.analyzer = self.settings.chosen_analyzer()
         self._seen: set[str] = set()
 
+    @contextmanager
+    def connecting(self) -> Iterator[None]:
+        """Refuse an address that the client cannot read.
+
+        Raises:
+            InputError: names the address.
+        """
+        try:
+            yield
+        except ValueError as error:
+            what = f"`url` cannot be used: {first_line(error)}"
+            raise InputError(what, path=self.path, got=self.settings.url) from None
+
     def search(self, query: Query, k: int, notes: Notes) -> list[Found]:
         """Return at most `k` documents; a query answered in part is counted. Raises as `Store.search`."""
         values: dict[str, Any] = {"%(query)s": query.text, "%(k)s": k}
