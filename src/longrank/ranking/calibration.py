@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from longrank.errors import InputError, IntegrityError
-from longrank.formats.evidence import read_evidence
+from longrank.formats.evidence import check_complete, read_evidence
 from longrank.protocols import Aggregator
 from longrank.ranking.bounds import Bound, Pairs, fit, held_out, walk
 from longrank.small_files import RECORD, read_small
@@ -86,13 +86,16 @@ def calibrate(
         risk: mean share of the true top k that may be skipped, above 0 and below 1.
 
     Raises:
-        InputError: an option is out of range, the evidence is of two indexes, of other queries or of other passages, a
-            candidate has no cheap evidence, or there are too few queries for the risk.
+        InputError: an option is out of range, the evidence is of two indexes, of other queries or of other passages, or
+            incomplete since early stopping skipped documents, a candidate has no cheap evidence, or there are too few
+            queries for the risk.
         IntegrityError: a file is damaged or unfinished.
     """
     if k < 1 or not 0 < risk < 1:
         raise InputError("k must be 1 or more, and the risk between 0 and 1", got=f"k={k} risk={risk}")
     (cheap_header, cheap), (header, expensive) = read_evidence(cheap_path), read_evidence(expensive_path)
+    check_complete(cheap_header, cheap_path)
+    check_complete(header, expensive_path)
     for key, what in (("collection", "another collection"), ("queries", "other queries")):
         if cheap_header.get(key) != header.get(key):
             fix = "score the same run of the same queries and index with both scorers"

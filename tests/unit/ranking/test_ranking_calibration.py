@@ -75,6 +75,19 @@ def test_evidence_of_another_index_or_of_other_queries_is_refused(
         calibrate(tmp_path / "cheap", tmp_path / "expensive", "maxp", make_aggregator("maxp"), k=1, risk=0.5)
 
 
+def test_evidence_that_early_stopping_left_incomplete_is_refused(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("whole", "stopped")]
+    for path, options in zip(paths, ({}, {"stopped": "maxp"}), strict=True):
+        header = evidence_header(
+            unit="x", scorer="s", collection="c", queries="q", n_queries=0, candidates="r", options=options
+        )
+        with EvidenceWriter(path, header) as writer:
+            writer.commit()
+    for cheap, expensive in (paths, paths[::-1]):
+        with pytest.raises(InputError, match="stopped: early stopping left this evidence incomplete"):
+            calibrate(cheap, expensive, "maxp", make_aggregator("maxp"), k=10, risk=0.05)
+
+
 def test_a_calibration_survives_its_file(tmp_path: Path) -> None:
     whole = Calibration(10, 0.05, "maxp", "cheap", "expensive", 83, 0.01, 0.5, (0.1, 0.3), (1.0, 2.5), 0.7)
     write_calibration(whole, tmp_path / "c.json")
