@@ -10,9 +10,11 @@ import re
 from html import unescape
 from html.entities import html5
 
+import regex
+
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9_.:-]*)(?:[\s/][^<>]*)?>|<[!?][A-Za-z][^<>]*>")
 _QUOTED = r"""(?:[^<>"']++|"(?:[^"<\n]|<(?![A-Za-z/!?])){0,1000}"|'(?:[^'<\n]|<(?![A-Za-z/!?])){0,1000}')*+"""
-_TAG_OR_SIGN = re.compile(rf"</?([A-Za-z][A-Za-z0-9_.:-]*)(?:[\s/]{_QUOTED})?>|{_TAG.pattern}|<")
+_TAG_OR_SIGN = regex.compile(rf"</?([A-Za-z][A-Za-z0-9_.:-]*)(?:[\s/]{_QUOTED})?>|{_TAG.pattern}|<")
 _INLINE = frozenset(
     {"a", "abbr", "b", "big", "em", "font", "i", "inf", "small", "span", "strong", "sub", "sup", "tt", "u"}
 )
@@ -51,7 +53,7 @@ def tags_alone(markup: str) -> str:
     A parser of HTML takes all up to the next ``>`` for a tag, also in ``List<int x``.
     """
 
-    def alone(tag: re.Match[str]) -> str:
+    def alone(tag: regex.Match[str]) -> str:
         name = (tag[1] or tag[2] or "").lower()
         if tag[0] == "<":
             return "&lt;"
@@ -59,7 +61,8 @@ def tags_alone(markup: str) -> str:
             return " "
         return f"<{'/' * tag[0].startswith('</')}{name}{'/' * tag[0].endswith('/>')}>"
 
-    return _TAG_OR_SIGN.sub(alone, without_hidden(markup))
+    found: str = _TAG_OR_SIGN.sub(alone, without_hidden(markup))
+    return found
 
 
 def without_hidden(markup: str) -> str:
