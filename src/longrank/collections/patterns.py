@@ -39,7 +39,7 @@ def is_pattern(source: str) -> bool:
 def listed_folders(pattern: str, file: str) -> list[str]:
     """Return the folders above a file that a pattern lists to find the file; none of files elsewhere."""
     parts, names = pattern.split("/"), file.split("/")
-    first = next(n for n, part in enumerate(parts) if has_magic(part))
+    first = _n_fixed(parts)
     if names[:first] != parts[:first]:
         return []
     deep = next((n for n, part in enumerate(parts) if part == "**"), len(parts))
@@ -50,10 +50,15 @@ def listed_folders(pattern: str, file: str) -> list[str]:
 def absolute_pattern(pattern: str) -> str:
     """Return a pattern that matches the same files from any working folder."""
     parts = pattern.split("/")
-    first = next((n for n, part in enumerate(parts) if has_magic(part)), len(parts))
+    first = _n_fixed(parts)
     fixed, rest = "/".join(parts[:first]) or ("/" if pattern.startswith("/") else "."), "/".join(parts[first:])
     wild = rest if ".." in parts[first:] else os.path.normpath(rest)
     return os.path.join(escape(absolute_path(fixed)), wild)  # noqa: PTH118 - pathlib has no normpath
+
+
+def _n_fixed(parts: list[str]) -> int:
+    """Return the number of parts of a pattern before its first part that matches several names."""
+    return next((n for n, part in enumerate(parts) if has_magic(part)), len(parts))
 
 
 def absolute_path(path: str) -> str:

@@ -34,16 +34,16 @@ def _toml(value: object) -> str:
     """Return a value as TOML; a text stays bare if TOML reads it as a text."""
     if isinstance(value, str) and value.strip() == value != "" and override({}, [f"key={value}"])["key"] == value:
         return value
+    return _quoted(value)
+
+
+def _quoted(value: object) -> str:
+    """Return a value as TOML, each text of it in quotes."""
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{json.dumps(str(key))} = {_inside(part)}' for key, part in value.items())}}}"
+        return f"{{{', '.join(f'{json.dumps(str(key))} = {_quoted(part)}' for key, part in value.items())}}}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_inside, value))}]"
+        return f"[{', '.join(map(_quoted, value))}]"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else str(value)
-
-
-def _inside(value: object) -> str:
-    """Return a value of a list or a table as TOML, where a text has quotes."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else _toml(value)
 
 
 def grid_options(grid: Mapping[str, str]) -> list[str]:
