@@ -124,7 +124,7 @@ def _places_of_times(column: Column, operator: str, day: str, time: str | None) 
     """Return the places of dates and times that equal a date or a time, or lie before or after it.
 
     A date in a filter means its whole day; a date of a document is the beginning of its day. Times come after a blank
-    or a T.
+    or a T. Other texts that begin with the day, such as ``2020-05-06-draft``, lie after its times, before the next day.
     """
 
     def between(low: str | None, high: str | None, *, with_low: bool = True, with_high: bool = True) -> slice:
@@ -142,7 +142,9 @@ def _places_of_times(column: Column, operator: str, day: str, time: str | None) 
         return [between(None, day, with_high=equal or not is_begin), *times]
     start = first if operator == "$gte" else last
     times = [between(day + before + start, day + before + _LAST, with_low=equal) for before in " T"]
-    return [*(begin if equal else []), *times, between(day + "T" + _LAST, None, with_low=False)]
+    ends = [(day, day + " "), (day + " " + _LAST, day + "T"), (day + "T" + _LAST, None)]
+    others = [between(low, high, with_low=False, with_high=False) for low, high in ends]
+    return [*(begin if equal else []), *times, *others]
 
 
 @dataclass(frozen=True)

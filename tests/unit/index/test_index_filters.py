@@ -222,6 +222,18 @@ def test_times_compare_as_times_whatever_form_the_documents_have(operator: str, 
         assert matching(index, {"when": {operator: form}}) == expected
 
 
+@pytest.mark.parametrize("value", ["2020-05-06", "2020-05-06T10:00:00", "2020-05-06 00:00:00"])
+def test_every_text_is_before_or_after_or_equal_to_a_date_or_a_time(value: str) -> None:
+    ends = ["\t", "", " 10:00:00", " v2", "-draft", ".md", ", rev", "T10:00:00", "X", "Z", "_x"]
+    days = [f"2020-05-0{day}{end}" for day in (5, 6, 7) for end in ends]
+    index = Index.build([{"id": f"{n:02}", "text": "x", "name": day} for n, day in enumerate(days)])
+    below, equal, above = (index.mask(parse_filter({"name": {operator: value}})) for operator in ("$lt", "$eq", "$gt"))
+    assert (below.astype(int) + equal + above == 1).all()
+    assert (index.mask(parse_filter({"name": {"$gte": value}})) == ~below).all()
+    assert (index.mask(parse_filter({"name": {"$lte": value}})) == ~above).all()
+    assert above[days.index("2020-05-06-draft")]
+
+
 def test_values_of_numpy_and_sets_are_values(index: Index) -> None:
     assert matching(index, {"year": np.int64(2020)}) == "a"
     assert (
