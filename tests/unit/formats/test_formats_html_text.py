@@ -38,6 +38,9 @@ FORMULA = "<math><semantics><mi>x</mi><mo>=</mo><mn>2</mn>{}</semantics></math>"
         ("<ruby><rb>a</rb>b</ruby><nobr>c</nobr>", "abc"),
         ("<st1:City><st1:place>Lon</st1:place>don</st1:City>,<o:p></o:p> x<o:p>&nbsp;</o:p>", "London, x"),
         ("a<!-->b<!---><b>c</b><!--d-->e<!-- f --->g", "abceg"),
+        ("a <!--[if !mso]><!--><b>shown</b><!--<![endif]--> b<!--[if mso]>hidden<![endif]--> c", "a shown b c"),
+        ("a<!-- b <!--->c<!-->d", "acd"),
+        ("a <!-- b <i>c</i> <!-- d", "a <!-- b c <!-- d"),
     ],
 )
 def test_text_of_formulas_and_drawings_is_kept(markup: str, text: str) -> None:

@@ -191,6 +191,7 @@ HTML_IN_MARKDOWN = {
     "<div :class=\"a > 1 ? 'b' : 'c'\" data-q='a < b'>one</div>": "one",
     "<p>See <style-guide>x</style-guide> y <style>p{}</style> z</p>": "See\n\nx\n\ny z",
     "<div>a<!-->b c\nlater --> z</div>": "ab c later --> z",
+    "<div>a <!--[if !mso]><!-->shown<!--<![endif]--> b</div>": "a shown b",
     "See <a href='x' title='a>b'>t</a> <?php echo $x->y; ?>now <![CDATA[no]]><b data-x=\"1 < 0\">x</b>": "See t now x",
 }
 

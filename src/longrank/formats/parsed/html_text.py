@@ -41,7 +41,7 @@ FORMULA = frozenset(
     | {"mfrac", "msqrt", "mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts"}
 )
 _OFFICE = ("o:", "st1:", "w:")  # prefixes of elements of Outlook and Word, which separate no words either
-_EMPTY_COMMENT = re.compile("<!--?-?>")  # which ends at its >, but not for Python's parser
+_COMMENT = re.compile(r"(?P<empty><!--?-?>)|<!--.*?-->|(?P<open><!--.*)", re.DOTALL)
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _CELLS = ("td", "th", "mtd")
 
@@ -55,13 +55,25 @@ def add_html(markup: str, writer: TextWriter) -> str:
     Returns:
         The page's title, empty if it has none.
     """
-    return _read(with_signs(_EMPTY_COMMENT.sub("", markup)), writer)
+    return _read(with_signs(_whole_comments(markup)), writer)
 
 
 def add_block(markup: str, writer: TextWriter) -> None:
     """Add the text of a block of HTML in Markdown, as `add_html`; a ``<`` that begins no tag is text."""
-    if title := _read(tags_alone(with_signs(_EMPTY_COMMENT.sub("", markup))), writer):
+    if title := _read(tags_alone(with_signs(_whole_comments(markup))), writer):
         writer.add(title)
+
+
+def _whole_comments(markup: str) -> str:
+    """Leave out empty comments, which end at their ``>``, but not for Python's parser; a comment without an end is text.
+
+    Within another comment ``<!-->`` is its end: ``<!--[if !mso]><!--> text <!--<![endif]-->`` shows its text.
+    """
+
+    def read(found: re.Match[str]) -> str:
+        return "" if found["empty"] else found[0].replace("<!--", "&lt;!--") if found["open"] else found[0]
+
+    return _COMMENT.sub(read, markup)
 
 
 def _read(markup: str, writer: TextWriter) -> str:
