@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from glob import escape, glob, has_magic
 from pathlib import Path
@@ -68,9 +68,17 @@ def absolute_path(path: str) -> str:
     """
     plain = os.path.abspath(path)  # noqa: PTH100 - links stay links
     given = Path(path)
-    if ".." not in given.parts or given.resolve() == Path(plain).resolve():
+    if ".." not in given.parts:
         return plain
-    return str(given.resolve() if given.name == ".." else given.parent.resolve() / given.name)
+    if given.name != "..":
+        return str(Path(absolute_path(str(given.parent)), given.name))
+    return plain if given.resolve() == Path(plain).resolve() else str(given.resolve())
+
+
+def naming_files() -> Callable[[Path], str]:
+    """Return a function that gives files their absolute paths, as `absolute_path`; it looks at each folder once."""
+    folder = lru_cache(maxsize=None)(lambda parent: absolute_path(str(parent)))
+    return lambda path: str(Path(folder(path.parent), path.name))
 
 
 def matches(name: str, patterns: Iterable[str], *, folder: bool = False) -> bool:

@@ -75,6 +75,8 @@ class Sources(NamedTuple):
         digest: digest of the index that these files gave. Records of earlier versions have "" after an update that was
             killed, or None.
         begun: digest of the index that an update was about to commit, or has committed; "": no update was killed.
+        beside: absolute paths of what lay beside the documents of collections, which is not read; None: unknown, in
+            records of earlier versions.
     """
 
     places: tuple[str, ...]
@@ -82,6 +84,7 @@ class Sources(NamedTuple):
     files: dict[str, SourceState]
     digest: str | None = None
     begun: str = ""
+    beside: tuple[str, ...] | None = None
 
     def is_of(self, digest: str) -> bool:
         """Tell whether no other command has changed the index, which has `digest` now."""
@@ -102,6 +105,7 @@ def write_sources(folder: Path, sources: Sources) -> None:
         corpus["files"]["ocr_folder"] = files.ocr_folder or str(Path.cwd())
     header = {"format": FORMAT, "version": VERSION, "sources": sources.places, "corpus": corpus}
     header |= {"digest": sources.digest} | ({"begun": sources.begun} if sources.begun else {})
+    header |= {"beside": sources.beside} if sources.beside is not None else {}
     states = [state._asdict() for _, state in sorted(sources.files.items())]
     header["checksum"] = _checksum([header, *states])
     with atomic_write(folder / SOURCES, "w") as stream:
@@ -134,11 +138,12 @@ def read_sources(folder: Path) -> Sources:
         places = TypeAdapter(tuple[str, ...]).validate_python(header["sources"])
         corpus = _corpus(header["corpus"])
         digest, begun = header.get("digest"), str(header.get("begun", ""))
+        beside = TypeAdapter(tuple[str, ...] | None).validate_python(header.get("beside"))
     except FileNotFoundError:
         raise InputError("the index has no record of its source files", path=folder, fix=_FIX) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
         raise InputError(f"{SOURCES} cannot be read ({first_line(error)})", path=folder, fix=_FIX) from None
-    return Sources(places, corpus, {state.path: state for state in states}, digest, begun)
+    return Sources(places, corpus, {state.path: state for state in states}, digest, begun, beside)
 
 
 def _corpus(value: dict[str, Any]) -> CorpusOptions:

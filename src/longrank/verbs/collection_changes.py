@@ -12,22 +12,30 @@ from longrank.collections.files import holds_no_documents, is_about, is_page, na
 from longrank.collections.patterns import absolute_path
 from longrank.errors import InputError
 from longrank.formats.cord19 import METADATA
+from longrank.formats.records import CorpusOptions
 from longrank.index.sources import Sources, SourceState
 
 _OF_COLLECTIONS = ("docs.jsonl", "corpus.jsonl", METADATA)  # files of documents, beside which others are not read
 _SHARD = re.compile(r"data-\d{5}-of-\d{5}\.arrow")  # of a saved dataset
 
 
-def check_kinds(
-    folders: Iterable[str], sources: Sources, states: Mapping[str, SourceState], updated: float | None
-) -> None:
+def beside_documents(folders: Iterable[str], corpus: CorpusOptions) -> tuple[str, ...]:
+    """Return the files and folders beside the documents of collections, which are not read, by their paths, sorted."""
+    beside: list[str] = []
+    for folder in folders:
+        read = {file.path.name for file, _ in named_files(Path(folder), corpus)} if is_folder(Path(folder)) else ()
+        with suppress(OSError):
+            beside += [str(path) for path in Path(folder).iterdir() if read and path.name not in read]
+    return tuple(sorted(beside))
+
+
+def check_kinds(folders: Iterable[str], sources: Sources, states: Mapping[str, SourceState]) -> None:
     """Refuse a folder of files that has become a collection, of which other files are not read, and the reverse.
 
     Args:
         folders: the sources without databases.
         sources: the record of the last update.
         states: the files that would be read now.
-        updated: time of the last update in seconds since 1970; None: unknown.
 
     Raises:
         InputError: a folder that is a collection now (a file of queries beside ``corpus.jsonl`` makes one), or a
@@ -36,7 +44,7 @@ def check_kinds(
     for place in (place for place in folders if is_folder(Path(place))):
         now = named_files(Path(place), sources.corpus)
         if not now:
-            _check_documents(Path(place), sources, states, updated)
+            _check_documents(Path(place), sources, states)
         if now and absolute_path(str(now[0][0].path)) in sources.files:  # it was one at the last update, too
             continue
         others = (name for name in sources.files.keys() - states.keys() if Path(name).is_relative_to(place))
@@ -48,7 +56,7 @@ def check_kinds(
             raise InputError(what, path=place, got=f"{other}, read at the last update", fix=fix)
 
 
-def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceState], updated: float | None) -> None:
+def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceState]) -> None:
     """Refuse a collection whose files of documents are all away, if files beside them would be read now.
 
     Raises:
@@ -57,7 +65,8 @@ def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceS
     before = sorted(name for name in sources.files if Path(name).is_relative_to(place))
     if not before or any(name in states or not _is_of_collection(Path(name), place) for name in before):
         return
-    if _reads_beside(place, [sources.files[name] for name in before], states, updated):
+    renamed = {sources.files[name].sha256 for name in before} <= {state.sha256 for state in states.values()}
+    if not renamed and _reads_beside(place, sources.beside, states):
         fix = "put the file back, or build the index again"
         raise InputError("the documents of this collection are gone", path=before[0], fix=fix)
 
@@ -68,27 +77,16 @@ def _is_of_collection(path: Path, place: Path) -> bool:
     return named or _SHARD.fullmatch(path.name) is not None
 
 
-def _reads_beside(
-    place: Path, gone: Iterable[SourceState], states: Mapping[str, SourceState], updated: float | None
-) -> bool:
-    """Tell whether files are read now that lay beside the documents of a collection: queries, judgments, or others.
+def _reads_beside(place: Path, beside: tuple[str, ...] | None, states: Iterable[str]) -> bool:
+    """Tell whether only files are read now that lay beside the documents of a collection, or any queries or judgments.
 
-    Others, such as a README, may be read if the documents are in files of other names or formats now.
+    Other files hold the documents under other names or in another format. A README may be new.
     """
     here = [path for path in map(Path, states) if path.is_relative_to(place)]
     beside_queries = (path.parent == place and holds_no_documents(path) for path in here)
     if any(beside_queries) or any(path.parent == place / "qrels" for path in here):  # qrels/ is of BEIR
         return True
-    renamed = {state.sha256 for state in gone} <= {state.sha256 for state in states.values()}
-    old = [path for path in here if _is_old(path, updated)]
-    rewritten = any(not is_page(path) for path in here if path not in old)
-    return bool(old) and not renamed and not rewritten
-
-
-def _is_old(path: Path, updated: float | None) -> bool:
-    """Tell whether a file lay there at the last update; a README may have been written again since."""
-    if updated is None or is_about(path):
-        return True
-    with suppress(OSError):
-        return path.stat().st_mtime < updated
-    return False
+    if beside is None:  # a record of an earlier version
+        return bool(here) and all(is_page(path) for path in here)
+    lay = {Path(name) for name in beside}
+    return bool(here) and all(is_about(path) or not lay.isdisjoint((path, *path.parents)) for path in here)

@@ -21,6 +21,7 @@ from longrank.index.locking import building
 from longrank.index.sources import Sources, write_sources
 from longrank.storage.remote import changing
 from longrank.types import Notes
+from longrank.verbs.collection_changes import beside_documents
 from longrank.verbs.rows_digest import RowsDigest, digested
 from longrank.verbs.source_states import (
     SizeAndTime,
@@ -93,7 +94,8 @@ def _build(
         with telling_state(stands), building(folder):  # no other command changes the index
             if Index(folder).digest != index.digest:
                 raise Changed("another command has changed the index since it was built", path=folder)
-            write_sources(folder, Sources(names, corpus, files, index.digest))
+            beside = beside_documents(map(absolute, places), corpus)
+            write_sources(folder, Sources(names, corpus, files, index.digest, beside=beside))
 
 
 @contextmanager

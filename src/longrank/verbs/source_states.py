@@ -14,11 +14,17 @@ from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import places_of
 from longrank.collections.files import files_of
-from longrank.collections.patterns import absolute_path, absolute_pattern, is_pattern, listed_folders, matching
+from longrank.collections.patterns import (
+    absolute_path,
+    absolute_pattern,
+    is_pattern,
+    listed_folders,
+    matching,
+    naming_files,
+)
 from longrank.errors import InputError
 from longrank.formats.cord19 import is_cord19
 from longrank.formats.records import CorpusOptions, FileOptions
-from longrank.index.folder import SOURCES
 from longrank.index.sources import Sources, SourceState
 from longrank.types import Notes
 from longrank.verbs.collection_changes import check_kinds
@@ -54,7 +60,8 @@ def places_now(sources: Sources, index: Path) -> list[str]:
     places: list[str] = []
     for place in sources.places:
         if stands_for_matches(place, sources):
-            places += [path for path in matching(place) if Path(path).resolve() != index.resolve()]
+            matched = (path for path in matching(place) if Path(path).resolve() != index.resolve())
+            places += dict.fromkeys(map(absolute, matched))
         else:
             places.append(place)
     return places
@@ -79,10 +86,9 @@ def states_of(
     if any(place.startswith(IRDS) or not (Path(place).is_file() or is_folder(Path(place))) for place in places):
         return None
     quiet = replace(corpus, files=replace(corpus.files, skipped=None, visited=None))
+    name = naming_files()
     try:
-        files = [
-            (absolute(str(file.path)), format) for place in places for file, format in files_of(place, quiet, Notes())
-        ]
+        files = [(name(file.path), format) for place in places for file, format in files_of(place, quiet, Notes())]
     except (InputError, OSError) as error:
         notes.say(f"the index has no record of its files and cannot be updated: {error}")
         return None
@@ -105,27 +111,28 @@ def states_now(
         InputError: a source is gone, cannot be listed or is a collection now; with `strict`, a file cannot be opened.
     """
     folders = [place for place in places_now(sources, index) if not is_address(place)]
-    listed = [(file.path, format) for place in folders for file, format in files_of(place, sources.corpus, Notes())]
+    listed = [
+        (str(file.path), format) for place in folders for file, format in files_of(place, sources.corpus, Notes())
+    ]
     known = sources.files
     states: dict[str, SourceState] = {}
     listing: dict[str, OSError | None] = {}
     for path, format in listed:
         try:
-            sizes[str(path)] = _size_and_time(path)
-            states[str(path)] = _state(path, format, known.get(str(path)))
+            sizes[path] = _size_and_time(Path(path))
+            states[path] = _state(Path(path), format, known.get(path))
         except _GONE:  # since it was listed
             continue
         except OSError as error:
-            _leave(str(path), error, sources.corpus.files, left)
-            if str(path) in known:
-                states[str(path)] = known[str(path)]
+            _leave(path, error, sources.corpus.files, left)
+            if path in known:
+                states[path] = known[path]
     patterns = [place for place in sources.places if stands_for_matches(place, sources)]
-    for name in known.keys() - states.keys():  # a format that the content tells is unknown if that cannot be read
-        if fault := _fault(name) or _unlisted(name, patterns, listing):
-            _leave(name, fault, sources.corpus.files, left)
-            states[name] = known[name]
-    record = index / SOURCES
-    check_kinds(folders, sources, states, record.stat().st_mtime if record.is_file() else None)
+    for path in known.keys() - states.keys():  # a format that the content tells is unknown if that cannot be read
+        if fault := _fault(path) or _unlisted(path, patterns, listing):
+            _leave(path, fault, sources.corpus.files, left)
+            states[path] = known[path]
+    check_kinds(folders, sources, states)
     for place in filter(is_address, sources.places):
         states[place] = rows_state(place, sources.corpus)
         if place in known:
@@ -216,9 +223,10 @@ def noting_visits(
     """
 
     changed = set[str]()
+    name_of = naming_files()
 
     def visit(path: Path, whole: bool) -> None:
-        name = absolute(str(path))
+        name = name_of(path)
         if name not in changed and _size_and_time(path) == sizes.get(name):
             visited[name] = whole
         else:  # for another source that reads it, too

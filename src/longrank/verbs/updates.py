@@ -18,6 +18,7 @@ from longrank.index.writer import IndexWriter
 from longrank.storage.remote import changing
 from longrank.types import Notes
 from longrank.verbs.changed_documents import noting_replaced, other_than_stored
+from longrank.verbs.collection_changes import beside_documents
 from longrank.verbs.emptied_sources import check_full_texts, check_not_emptied
 from longrank.verbs.recorded_build import telling_state
 from longrank.verbs.rows_digest import RowsDigest, digested
@@ -113,7 +114,8 @@ def _updated(
                 "another command has changed the index since its last update: an update compares all files with it"
             )
         return changes
-    if now == sources.files and sources.is_of(index.digest) and not merge:
+    beside = beside_documents(places_now(sources, folder), sources.corpus)
+    if now == sources.files and sources.is_of(index.digest) and not merge and sources.beside in (None, beside):
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := _recorded(folder, skipped)) != sources:  # another update has ended meanwhile
@@ -128,7 +130,7 @@ def _updated(
             begun = _begun(sources, [*read, *changes.vanished], now, index.digest)
             writer.commit(lambda digest: write_sources(folder, begun._replace(begun=digest)))
         with telling_state("the index is up to date; the next update compares these files again"):
-            write_sources(folder, sources._replace(files=now, digest=Index(folder).digest, begun=""))
+            write_sources(folder, sources._replace(files=now, digest=Index(folder).digest, begun="", beside=beside))
     return changes
 
 

@@ -234,6 +234,76 @@ def test_documents_of_a_collection_may_be_written_in_another_format(new: list[st
     assert len(Index(tmp_path / "index")) == len(new)
 
 
+@pytest.mark.parametrize("new", [["part1.jsonl"], ["a.txt", "b.txt"], ["a.html"]])
+def test_documents_of_a_collection_may_be_replaced_by_older_files_beside_a_readme(
+    new: list[str], tmp_path: Path
+) -> None:
+    place = tmp_path / "docs"
+    place.mkdir()
+    (place / "docs.jsonl").write_text('{"_id": "d", "text": "Dogs."}\n')
+    (place / "README.md").write_text("# About dogs\n")
+    sync([place], tmp_path / "index")
+    (place / "docs.jsonl").unlink()
+    for name in new:
+        (place / name).write_text('{"_id": "d2", "text": "Dogs."}\n')
+        os.utime(place / name, (1e9, 1e9))
+    shutil.copytree(tmp_path / "index", tmp_path / "copy")  # whose files have later times
+    assert sync([place], tmp_path / "index").vanished == [str(place / "docs.jsonl")]
+    assert update(tmp_path / "copy").vanished == [str(place / "docs.jsonl")]
+    assert len(Index(tmp_path / "copy")) == len(Index(tmp_path / "index")) == len(new) + 1
+
+
+def test_files_that_came_beside_a_collection_since_it_was_indexed_do_not_replace_it(tmp_path: Path) -> None:
+    place = tmp_path / "docs"
+    place.mkdir()
+    (place / "docs.jsonl").write_text('{"_id": "d", "text": "Dogs."}\n')
+    sync([place], tmp_path / "index")
+    (place / "later").mkdir()
+    (place / "later" / "notes.txt").write_text("Cats.")
+    assert not any(sync([place], tmp_path / "index"))
+    (place / "docs.jsonl").rename(tmp_path / "docs.jsonl")
+    with pytest.raises(InputError, match=r"docs\.jsonl: the documents of this collection are gone"):
+        sync([place], tmp_path / "index")
+
+
+@pytest.mark.parametrize("earlier", [{"README.md": "# About"}, {"notes.txt": "Cats."}])
+def test_a_record_of_an_earlier_version_does_not_say_what_lay_beside(earlier: dict[str, str], tmp_path: Path) -> None:
+    place = tmp_path / "docs"
+    place.mkdir()
+    (place / "docs.jsonl").write_text('{"_id": "d", "text": "Dogs."}\n')
+    for name, text in earlier.items():
+        (place / name).write_text(text)
+    sync([place], tmp_path / "index")
+    record = tmp_path / "index" / SOURCES
+    header, *files = record.read_text().splitlines()
+    older = {name: value for name, value in json.loads(header).items() if name not in ("beside", "checksum")}
+    record.write_text("\n".join([json.dumps(older), *files]) + "\n")
+    assert not any(sync([place], tmp_path / "index"))
+    (place / "docs.jsonl").rename(tmp_path / "docs.jsonl")
+    with pytest.raises(InputError, match=r"docs\.jsonl: the documents of this collection are gone"):
+        sync([place], tmp_path / "index")
+    (place / "part.tsv").write_text("d\tDogs.\n")
+    assert sync([place], tmp_path / "index").vanished == [str(place / "docs.jsonl")]
+
+
+@pytest.mark.parametrize("pattern", ["r*/sub/../docs/*.txt", "r*/../real/docs/*.txt"])
+@pytest.mark.parametrize("linked", [True, False])
+def test_a_pattern_with_dots_names_the_same_files_at_each_update(pattern: str, linked: bool, tmp_path: Path) -> None:
+    (tmp_path / "real/sub").mkdir(parents=True)
+    docs = tmp_path / ("elsewhere" if linked else "real/docs")
+    docs.mkdir()
+    if linked:
+        (tmp_path / "real/docs").symlink_to(docs)
+    for name in ("a.txt", "b.txt"):
+        (docs / name).write_text("Cats purr.")
+        os.utime(docs / name, (1e9, 1e9))
+    for _ in range(3):
+        sync([f"{tmp_path}/{pattern}"], tmp_path / "index")
+    assert not any(sync([f"{tmp_path}/{pattern}"], tmp_path / "index"))
+    (docs / "a.txt").write_text("Dogs bark.")
+    assert [len(part) for part in sync([f"{tmp_path}/{pattern}"], tmp_path / "index")[:3]] == [0, 1, 0]
+
+
 @pytest.mark.parametrize(
     "names", [("docs.jsonl", "p1.jsonl"), ("corpus.jsonl", "v2/corpus.jsonl"), ("a/docs.jsonl", "b/x.jsonl")]
 )

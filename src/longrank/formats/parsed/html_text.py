@@ -65,7 +65,7 @@ def add_block(markup: str, writer: TextWriter) -> None:
 
 
 def _whole_comments(markup: str) -> str:
-    """Leave out empty comments, which end at their ``>``, but not for Python's parser; a comment without an end is text.
+    """Leave out empty comments, and let a comment without an end be text; Python's parser reads both on to later tags.
 
     Within another comment ``<!-->`` is its end: ``<!--[if !mso]><!--> text <!--<![endif]-->`` shows its text.
     """
