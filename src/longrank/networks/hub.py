@@ -25,6 +25,9 @@ that a model lacks in its folder ``.no_exist``."""
 _RECORDS = (DESCRIPTION, TRAINED, LINEAGE_FILE)
 """Files of trainings of the weights, which other programs leave out, too. Only a training asks for them, which may not
 learn from queries that it tests: without them, notes of scorers and the headers of evidence name no trainings."""
+_SECONDS = 10.0  # to wait for the list of a model's files, without a second try
+_UNANSWERED = set[tuple[Path | str, ...]]()
+"""Snapshots and files that this process has asked the hub for."""
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 
 
@@ -101,9 +104,13 @@ def _with_settings(name: str, folder: Path, fetch: Callable[..., str], records: 
 
     if not (names := unfetched(folder, records=records)):
         return folder
-    with suppress(Exception):  # without an answer, or in a cache that is read-only, the next call asks again
-        listed = HfApi().list_repo_files(name, revision=folder.name)
-        files = {Path(file).name for file in listed if not any(map(Path(file).match, _UNWANTED))}
+    if (folder, *names) in _UNANSWERED:
+        return folder
+    _UNANSWERED.add((folder, *names))  # without an answer, or in a cache that is read-only, the next process asks again
+    with suppress(Exception):
+        listed = HfApi().model_info(name, revision=folder.name, timeout=_SECONDS).siblings or ()
+        paths = [Path(file.rfilename) for file in listed]
+        files = {path.name for path in paths if not any(map(path.match, _UNWANTED))}
         if not files.isdisjoint(names):
             fetch(revision=folder.name)
         for lacked in (folder.parents[1] / ".no_exist" / folder.name / name for name in names if name not in files):
@@ -119,6 +126,13 @@ def note_unfetched(name: str, folder: Path, notes: Notes) -> None:
         notes.say(
             f"'{name}': the cache may lack files with its prompts and lengths, and the hub did not answer: {listed}"
         )
+
+
+def note_unfetched_records(name: str, folder: Path, notes: Notes) -> None:
+    """Note that a model in the cache may have learned from queries that a training tests, which nobody checks."""
+    if set(unfetched(folder, records=True)) - set(unfetched(folder)):
+        what = "the cache may lack the records of its training, and the hub did not answer"
+        notes.say(f"'{name}': {what}: whether it has learned from queries of these tests is not checked")
 
 
 def _is_whole(folder: Path) -> bool:

@@ -75,7 +75,7 @@ def _check_names(key: str, published: Mapping[str, Any], new: Mapping[str, Any])
     Raises:
         InputError: names the entry.
     """
-    options = {option for part in published.values() if isinstance(part, dict) for option in part}
+    options = {"first_stage"} | {option for part in published.values() if isinstance(part, dict) for option in part}
     for name, value in new.items():
         known = {*published, *(GRIDS if key == "first_stages" else ())}
         if key != "runs" and name not in known:

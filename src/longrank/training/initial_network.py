@@ -13,6 +13,7 @@ from longrank.models.network import DocumentNetwork
 from longrank.models.network_reader import NetworkReader, query_limit
 from longrank.models.new import new_network
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
+from longrank.networks.hub import note_unfetched_records
 from longrank.networks.loading import choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model, find_model
 from longrank.networks.trainings import DESCRIPTION
@@ -47,6 +48,7 @@ def open_initial(settings: DocumentTraining, notes: Notes) -> Initial:
         MissingExtra: torch or transformers are not installed.
     """
     model = find_model(settings.network.model, records=True)
+    note_unfetched_records(model.name, model.path, notes)
     network, tokenizer = _network(settings, model, notes)
     network.to(Ranks().device)  # before the reader asks for the device
     check_outputs(settings, 2 if network.unit == "logprob" else 1)

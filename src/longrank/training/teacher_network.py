@@ -15,6 +15,7 @@ from longrank.models.folders import load_network
 from longrank.models.network import padded
 from longrank.models.network_reader import NetworkReader, query_limit
 from longrank.networks.feeding import DEFAULT_BATCH_TOKENS
+from longrank.networks.hub import note_unfetched_records
 from longrank.networks.loading import choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import find_model
 from longrank.networks.trainings import DESCRIPTION, read_otherwise
@@ -48,6 +49,7 @@ class TeacherNetwork:
 
     def __init__(self, settings: DocumentTraining, student: torch.nn.Module, notes: Notes) -> None:
         model = find_model(str(settings.teacher and settings.teacher.model), records=True)
+        note_unfetched_records(model.name, model.path, notes)
         with loading(model):
             if describe(model.path)["untrained"]:
                 raise InputError(

@@ -6,10 +6,12 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from longrank.errors import InputError, IntegrityError, MissingExtra
+from longrank.networks import hub
 from longrank.networks.model_files import find_model
 from longrank.scoring.cross_encoder import CrossEncoder
 from longrank.storage import seal
@@ -194,12 +196,13 @@ def test_settings_that_another_program_left_out_are_fetched_or_noted(
             (cache / "snapshots" / commit / LACKED[1]).write_text('{"max_seq_length": 24}')
         return str(usual(name, **(options | {"local_files_only": True})))
 
-    def listed(client: object, name: str, *, revision: str) -> list[str]:
+    def listed(client: object, name: str, *, revision: str, timeout: float) -> SimpleNamespace:
         asked.append(f"files of {revision}")
-        return ["config.json", LACKED[1]]
+        return SimpleNamespace(siblings=[SimpleNamespace(rfilename=file) for file in ("config.json", LACKED[1])])
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
-    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", listed)
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", listed)
+    hub._UNANSWERED.clear()  # as a new process
     notes = Notes()
     assert CrossEncoder(find_model(NAME), notes=notes).max_tokens == 24
     assert asked == [f"files of {commit}", commit]
@@ -208,6 +211,26 @@ def test_settings_that_another_program_left_out_are_fetched_or_noted(
     assert not (cache / ".no_exist" / commit / LACKED[1]).exists()
     find_model(NAME)
     assert len(asked) == 2
+
+
+def test_a_hub_without_an_answer_is_asked_once_by_a_process_and_a_training_says_so(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    asked: list[float] = []
+
+    def silent(client: object, name: str, *, revision: str, timeout: float) -> object:
+        asked.append(timeout)
+        raise TimeoutError
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", silent)
+    for _ in range(3):
+        found = find_model(NAME, records=True)
+    assert asked == [10]
+    notes = Notes()
+    hub.note_unfetched_records(NAME, found.path, notes)
+    assert "whether it has learned from queries of these tests is not checked" in notes.lines()[0]
 
 
 @pytest.mark.parametrize("lacking", ["training.json", "lineage.json", "artifact.metadata", "chat_template.jinja"])
@@ -227,7 +250,8 @@ def test_a_file_that_another_program_left_out_is_fetched_where_it_matters(
         return str(usual(name, **(options | {"local_files_only": True})))
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
-    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", lambda *_, **__: [lacking])
+    files = SimpleNamespace(siblings=[SimpleNamespace(rfilename=lacking)])
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda *_, **__: files)
     without = find_model(NAME).fingerprint
     assert wanted == []  # this model needs none, and the hub is not asked
     kind = {

@@ -338,6 +338,11 @@ NAMED = {
 }
 
 
+def test_a_setting_of_a_run_that_the_recipe_does_not_use_is_read() -> None:
+    recipe, _ = load_recipe("parade/table11-covid-round3", ["runs.mpiid5_run1.first_stage='question'"])
+    assert recipe.settings["runs"]["mpiid5_run1"]["first_stage"] == "question"
+
+
 @pytest.mark.parametrize(
     ("assignment", "said"),
     [
