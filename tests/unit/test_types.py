@@ -123,6 +123,14 @@ def test_a_run_as_a_table_has_pyterriers_columns() -> None:
     assert direct.equals(table[["qid", "docno", "score", "rank"]].astype({"score": "float64"}))
 
 
+def test_a_run_is_a_mapping_and_numbers_find_its_queries() -> None:
+    run = Run("x", [ScoredDoc("10", "a", 1.0), ScoredDoc("10", "b", 2.0), ScoredDoc("2", "a", 0.5)])
+    assert dict(run) == dict(run.items()) == {"10": run["10"], "2": run["2"]}
+    assert run.to_dict() == {"10": {"b": 2.0, "a": 1.0}, "2": {"a": 0.5}}
+    assert run.get(10) == run[10] == run["10"]
+    assert 10 in run and 11 not in run and True not in run
+
+
 def test_an_empty_run_is_an_empty_table() -> None:
     pytest.importorskip("pandas")
     table = Run("mine", []).to_frame()

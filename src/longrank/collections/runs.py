@@ -42,6 +42,9 @@ def read_run(source: Any, notes: Notes | None = None) -> Run:
         run = Run.from_values("longrank", _rows(source))
     if not len(run):
         raise InputError("the run is empty", fix=_FIX)
+    if not isinstance(source, str | Path):
+        run.note_rankings(run.notes, "the run in memory")
+        notes.merge(run.notes)
     run.notes = notes
     return run
 

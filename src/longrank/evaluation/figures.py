@@ -92,6 +92,10 @@ class Figures:
         """Iterate over the (system, measure) pairs."""
         return ((row.name, measure) for row in self.rows for measure in self.measures)
 
+    def keys(self) -> tuple[tuple[str, str], ...]:
+        """Return the (system, measure) pairs, so that ``dict(evaluation)`` has the figures."""
+        return tuple(self)
+
     def __contains__(self, key: Any) -> bool:
         try:
             self[key]

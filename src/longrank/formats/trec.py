@@ -13,7 +13,6 @@ import gzip
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from math import isfinite
 from pathlib import Path
 from typing import IO
@@ -26,6 +25,7 @@ from longrank.formats.ids import check_id, check_ids
 from longrank.formats.lines import DEFAULT_TEXT, Block, TextOptions, read_blocks
 from longrank.storage import atomic_write
 from longrank.types import Notes, Qrels, Ranking, Run
+from longrank.types.run import CONTRADICTIONS, contradictions
 
 _QRELS = ("query_id", "iteration", "doc_id", "grade")
 BEIR_COLUMNS = ["query-id", "corpus-id", "score"]
@@ -172,7 +172,7 @@ def read_run(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> R
     Args:
         path: the file, ``.gz`` or not. Blank lines are skipped.
         notes: counts rows whose rank contradicts the score (compared with the row before, of the
-            same query), tied scores, rows of another tag, and queries with fewer documents than
+            same query), tied scores, rows of another tag, and rankings of fewer documents than
             the longest ranking.
         options: encoding and limits.
 
@@ -194,7 +194,7 @@ def read_run(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> R
     notes.add(f"rows with another tag than {tag}", str(path), tags.total() - tags[tag])
     _note_contradictions(pairs, ranks, scores, path, notes)
     run = _built(tag, pairs, scores, path)
-    _note_rankings(run, path, notes)
+    run.note_rankings(notes, str(path))
     return run
 
 
@@ -218,21 +218,9 @@ def _built(tag: str, pairs: _Pairs, scores: Sequence[float], path: Path) -> Run:
 
 def _note_contradictions(pairs: _Pairs, ranks: array[int], scores: array[float], path: Path, notes: Notes) -> None:
     """Count the rows whose rank and score put them on different sides of the row before."""
-    falls = np.sign(np.diff(np.frombuffer(ranks, dtype=np.int64)))
-    with np.errstate(over="ignore"):  # a difference of two float32 may be infinite: its sign is right
-        rises = np.sign(np.diff(np.frombuffer(scores, dtype=np.float64).astype(np.float32)))
-    suspects = np.flatnonzero(falls * rises > 0).tolist()
-    rows = [row + 1 for row in suspects if pairs.query_ids[row] == pairs.query_ids[row + 1]]
-    for row in islice(rows, 1):
-        notes.add("ranks that contradict the scores, which decide", f"{path}:{pairs.lines[row]}", len(rows))
-
-
-def _note_rankings(run: Run, path: Path, notes: Notes) -> None:
-    tied = sum(len(run[query_id]) - len({row.score for row in run[query_id]}) for query_id in run)
-    notes.add("tied scores, ordered by document id descending as in trec_eval", str(path), tied)
-    longest = max(len(run[query_id]) for query_id in run)
-    short = sum(len(run[query_id]) < longest for query_id in run)
-    notes.add(f"queries with fewer than {longest} documents, the most in the run", str(path), short)
+    rows = contradictions(pairs.query_ids, np.frombuffer(ranks, np.int64), np.frombuffer(scores, np.float64))
+    for row in rows[:1]:
+        notes.add(CONTRADICTIONS, f"{path}:{pairs.lines[row]}", len(rows))
 
 
 def write_run(run: Run, path: Path | str) -> None:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from longrank.errors import InputError, LongRankError
-from longrank.types.frames import columns_of, id_of, pandas
+from longrank.types.frames import column_names, columns_of, id_of, pandas
 from longrank.types.html import html_table
 from longrank.types.notes import Notes
 from longrank.types.values import Float32s, Ranking, ScoredDoc, scored_docs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+CONTRADICTIONS = "ranks that contradict the scores, which decide"
 
 _SHOWN_ROWS = 10
 
@@ -78,21 +80,41 @@ class Run:
             scores.extend(ranking.scores)
         return cls.from_columns(tag, query_ids, doc_ids, scores)
 
-    def __getitem__(self, query_id: str) -> tuple[ScoredDoc, ...]:
-        return self._rankings[query_id]
+    def __getitem__(self, query_id: str | int) -> tuple[ScoredDoc, ...]:
+        return self._rankings[_name_of(query_id)]
 
-    def get(self, query_id: str) -> tuple[ScoredDoc, ...]:
+    def get(self, query_id: str | int) -> tuple[ScoredDoc, ...]:
         """Return the ranking of a query, empty if the run has none."""
-        return self._rankings.get(query_id, ())
+        return self._rankings.get(_name_of(query_id), ())
 
     def __contains__(self, query_id: object) -> bool:
-        return query_id in self._rankings
+        return _name_of(query_id) in self._rankings
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rankings)
 
     def __len__(self) -> int:
         return len(self._rankings)
+
+    def keys(self) -> KeysView[str]:
+        """Return the query ids."""
+        return self._rankings.keys()
+
+    def items(self) -> ItemsView[str, tuple[ScoredDoc, ...]]:
+        """Return the query ids and their rankings."""
+        return self._rankings.items()
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return query id -> doc id -> score, as pytrec_eval and ranx take runs; documents stay in their order."""
+        return {query_id: {row.doc_id: row.score for row in rows} for query_id, rows in self._rankings.items()}
+
+    def note_rankings(self, notes: Notes, place: str = "") -> None:
+        """Count tied scores, and rankings of fewer documents than the longest ranking; `place` names the run."""
+        tied = sum(len(rows) - len({row.score for row in rows}) for rows in self._rankings.values())
+        notes.add("tied scores, ordered by document id descending as in trec_eval", place, tied)
+        longest = max(map(len, self._rankings.values()), default=0)
+        short = sum(len(rows) < longest for rows in self._rankings.values())
+        notes.add(f"rankings of fewer than {longest} documents, the most in the run", place, short)
 
     def rows(self) -> Iterator[ScoredDoc]:
         """Yield every scored document, query by query, best first."""
@@ -136,7 +158,7 @@ class Run:
 
     @classmethod
     def from_frame(cls, frame: Any, tag: str | None = None) -> Run:
-        """Build a run from a table with columns qid, docno and score; the scores decide the order.
+        """Build a run from a table with columns qid, docno and score; the scores decide the order, not ranks.
 
         Args:
             frame: the table, of pandas or alike; query_id and doc_id may stand for qid and docno.
@@ -148,7 +170,13 @@ class Run:
         rows = list(columns_of(frame, ("qid", "query_id"), ("docno", "doc_id"), ("score",)))
         if tag is None and "tag" in frame.columns:
             tag = next((str(row[0]) for row in columns_of(frame, ("tag",))), None)
-        return cls.from_values(tag or "longrank", rows)
+        run = cls.from_values(tag or "longrank", rows)
+        ranks = [row[0] for row in columns_of(frame, ("rank",))] if "rank" in column_names(frame) else []
+        if ranks and all(isinstance(rank, Real) and rank == rank for rank in ranks):  # noqa: PLR0124 - NaN differs
+            query_ids, _, scores = zip(*rows, strict=True)
+            others = contradictions(query_ids, np.array(ranks, float), np.array(scores, float))
+            run.notes.add(CONTRADICTIONS, "the table's column 'rank'", len(others))
+        return run
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the rows as objects with fields, so that ``pandas.DataFrame(run)`` has one column per field."""
@@ -175,6 +203,21 @@ class _Row:
     docno: str
     score: float
     rank: int
+
+
+def contradictions(query_ids: Sequence[Any], ranks: NDArray[Any], scores: NDArray[np.float64]) -> list[int]:
+    """Return the rows whose rank and score put them on different sides of the row before, of the same query."""
+    falls = np.sign(np.diff(ranks))
+    with np.errstate(over="ignore"):  # a difference of two float32 may be infinite: its sign is right
+        rises = np.sign(np.diff(scores.astype(np.float32)))
+    suspects = (np.flatnonzero(falls * rises > 0) + 1).tolist()
+    return [row for row in suspects if query_ids[row - 1] == query_ids[row]]
+
+
+def _name_of(query_id: object) -> Any:
+    """Return the id of a query, which a user may give as a number."""
+    is_number = isinstance(query_id, Integral) and not isinstance(query_id, bool)
+    return str(int(query_id)) if is_number else query_id  # type: ignore[call-overload]
 
 
 def _score(value: Any, doc_id: Any) -> float:

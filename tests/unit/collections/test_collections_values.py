@@ -211,6 +211,20 @@ def test_runs_in_memory_and_of_a_table() -> None:
     assert list(Run.from_frame(table.sample(frac=1, random_state=1))["q1"]) == list(run["q1"])
 
 
+def test_a_run_in_memory_has_the_notes_of_a_file(tmp_path: Path) -> None:
+    rows = [("1", "a", 0.1), ("1", "b", 0.2), ("1", "c", 0.2), ("2", "a", 3.0)]
+    (tmp_path / "x.run").write_text("".join(f"{q} Q0 {d} {n} {score} x\n" for n, (q, d, score) in enumerate(rows)))
+    table = pytest.importorskip("pandas").DataFrame(
+        [(*row, n) for n, row in enumerate(rows)], columns=["qid", "docno", "score", "rank"]
+    )
+    of_file, of_table = (read_run(source).notes.copy(places=False) for source in (tmp_path / "x.run", table))
+    assert of_file.lines() == of_table.lines()
+    assert len(of_table.lines()) == 3
+    notes = read_run(table.drop(columns="rank")).notes.lines()
+    assert notes == read_run({"1": {"a": 0.1, "b": 0.2, "c": 0.2}, "2": {"a": 3.0}}).notes.lines()
+    assert len(notes) == 2
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

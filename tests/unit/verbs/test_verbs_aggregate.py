@@ -48,7 +48,7 @@ def test_queries_of_the_first_stage_without_evidence_are_counted(tail: str, fate
     first = {"q": {"a": 5.0, "b": 4.0}, "other": {"a": 1.0}}
     found = aggregate(EVIDENCE, "maxp", first_stage=first, tail=tail)
     assert found.notes is not None
-    assert found.notes.lines() == [f"queries without evidence, {fate}: 1 (first: other)"]
+    assert f"queries without evidence, {fate}: 1 (first: other)" in found.notes.lines()
     assert list(found) == (["q", "other"] if tail == "keep" else ["q"])
 
 

@@ -73,9 +73,8 @@ def test_queries_without_a_tau_are_counted() -> None:
     found = analyze.agreement(
         {"x": {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}, "y": {"1": {"a": 1.0, "b": 0.5}, "2": {"c": 1.0}}}
     )
-    assert found.notes.lines() == [
-        "1 of 2 queries of x and y have fewer than two documents in common, and no tau: its mean is of the others"
-    ]
+    said = "1 of 2 queries of x and y have fewer than two documents in common, and no tau: its mean is of the others"
+    assert said in found.notes.lines()
 
 
 def test_each_analysis_takes_values_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
