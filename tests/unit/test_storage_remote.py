@@ -236,6 +236,7 @@ def test_a_slow_removal_takes_nothing_from_a_later_version(
 
 def test_files_of_one_content_are_one_object_whatever_its_name(s3: Stores, cache: Path) -> None:
     s3.put(f"files/{sha256('same')}", b"other size")
+    s3.put("uploading.txt", b"x")  # by a first upload that was killed
     write(PLACE, a="same", b="same", c="3")
     other_machine(cache)
     assert contents(local(PLACE)) == {"a": "same", "b": "same", "c": "3"}
@@ -243,6 +244,24 @@ def test_files_of_one_content_are_one_object_whatever_its_name(s3: Stores, cache
     notes = Notes()
     write(PLACE, notes, a="same", b="same", c="3")
     assert notes[f"files that {PLACE} had already, which are not sent again"] == 2
+
+
+def test_a_first_upload_removes_nothing_that_no_upload_has_left(s3: Stores) -> None:
+    foreign = f"files/{sha256('of a user')}"
+    s3.put(foreign, b"of a user")
+    with pytest.raises(InputError, match=r"name/files: holds 1 objects whose names are checksums, and no index that n"):
+        write(PLACE, a="1")
+    assert s3.keys() == [foreign]
+
+
+def test_a_first_upload_that_stops_is_known_by_its_mark_until_it_has_ended(s3: Stores) -> None:
+    s3.proxy.sent = 1 << 20
+    with pytest.raises(LongRankError):
+        write(PLACE, a="1", b="x" * (4 << 20))
+    s3.proxy.sent = None
+    assert {"uploading.txt", f"files/{sha256('1')}"} <= set(s3.keys())
+    write(PLACE, c="3")
+    assert sorted(s3.keys()) == [f"files/{sha256('3')}", "manifest.json"]
 
 
 @pytest.fixture

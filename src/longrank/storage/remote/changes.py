@@ -29,6 +29,7 @@ from longrank.storage.transfers import shown
 from longrank.storage.workplace import LOCK, check_outside
 from longrank.types import Notes
 
+UPLOADING = "uploading.txt"  # beside the manifest: objects in FILES are of a first upload that has not ended
 _THREADS = 2  # files sent at a time; the store sends parts of large ones side by side
 
 
@@ -61,6 +62,7 @@ def changing(place: Path | str, notes: Notes | None = None, *, anew: bool = Fals
     notes, store = Notes() if notes is None else notes, Store(address)
     found = seen_contents(store)
     before = found[1]
+    _check_objects(store, before)
     shelf = shelf_of(address)
     with temporary_folder(shelf / "change") as work:
         folder = work / "new"
@@ -94,8 +96,21 @@ def upload(folder: Path, address: str, notes: Notes) -> None:
     """
     store = Store(address)
     found = seen_contents(store)
+    _check_objects(store, found[1])
     contents, unnamed = _sent(store, folder, contents_of(folder), found, notes)
     _publish(store, contents, found[0], unnamed)
+
+
+def _check_objects(store: Store, before: Contents | None) -> None:
+    """Refuse objects at an address without an index that no upload of LongRank has left: an upload would remove them.
+
+    Raises:
+        InputError: such objects.
+    """
+    if before is None and (there := files_of(store)) and store.seen(UPLOADING, 1).state is None:
+        what = f"holds {len(there)} objects whose names are checksums, and no index that names them"
+        fix = "choose another address, or remove them if they are of an upload by an earlier version of longrank"
+        raise InputError(what, path=f"{store.address}/{FILES}", fix=fix)
 
 
 def _base(store: Store, contents: Contents | None) -> Path:
@@ -143,6 +158,8 @@ def _sent(
         The files with the names of their objects, and the names of the objects there that the folder does not need.
     """
     there, (seen, before) = files_of(store), found
+    if before is None and (unfinished := store.seen(UPLOADING, 1)).state is None:
+        store.replace(UPLOADING, b"longrank removes this object when the first upload ends\n", unfinished)
     contents = _placed(contents, there, _kept(there, seen, before), first=before is None)
     wanted = {file.key: (folder / name, file) for name, file in contents.files.items()}
     missing = [wanted[key] for key in wanted if key not in there]
@@ -156,7 +173,8 @@ def _publish(store: Store, contents: Contents, seen: Seen, unnamed: Sequence[str
     """Replace the manifest, and remove the objects that it does not name; nothing, if it is there already."""
     if seen.content != contents.written:
         store.replace(MANIFEST, contents.written, seen)
-        store.remove([f"{FILES}/{name}" for name in unnamed])
+        first = [UPLOADING] if seen.content is None else []
+        store.remove([*first, *(f"{FILES}/{name}" for name in unnamed)])
 
 
 def _kept(there: Mapping[str, Stored], seen: Seen, before: Contents | None) -> list[str]:
