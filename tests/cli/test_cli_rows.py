@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -92,6 +93,18 @@ def test_a_kill_between_the_two_files_leaves_no_dev_file_of_an_earlier_call(
     monkeypatch.setattr("longrank.cli.console.note", killed)  # which tells that a file is written
     assert run(f"{command} --seed 7") == 130
     assert (folder / "rows.jsonl").exists() and not (folder / "dev.jsonl").exists()
+
+
+def test_a_failed_call_leaves_the_files_of_the_earlier_call(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    command = f"{MICROBLOG} -o rows.jsonl --dev dev.jsonl --dev-queries 1"
+    assert run(command) == 0
+    before = {name: (folder / name).read_bytes() for name in ("rows.jsonl", "dev.jsonl")}
+    monkeypatch.setattr("longrank.storage.files.sync", full)
+    assert run(f"{command} --seed 7") == 1
+    assert {name: (folder / name).read_bytes() for name in before} == before
 
 
 def test_a_triple_is_two_rows(folder: Path) -> None:

@@ -314,6 +314,12 @@ def test_folds_come_from_a_file_of_any_known_shape(folder: Path, tmp_path: Path)
     assert train(folder, tmp_path / "t", "--folds", str(tmp_path / "anserini.json"), "--fold", "s3") == 0
     assert folds_of(tmp_path / "t")["s3"] == {"train": lists[1], "dev": lists[0], "test": lists[2]}
     assert set(read_run(tmp_path / "t" / "s3" / "test.run", Notes())) == set(lists[2])
+    own = tmp_path / "own" / "folds.json"  # in the output folder
+    own.parent.mkdir()
+    own.write_text(json.dumps(lists))
+    assert train(folder, own.parent, "--folds", str(own), "--fold", "s3") == 0
+    assert own.read_text() == json.dumps(lists)
+    assert (own.parent / "s3/test.run").read_bytes() == (tmp_path / "t/s3/test.run").read_bytes()
 
 
 PINNED = {

@@ -348,6 +348,13 @@ def test_a_second_process_is_refused_and_a_dead_owner_frees_the_lock(tmp_path: P
             assert (tmp_path / "lock").read_text().startswith(f"pid {os.getpid()} on ")
 
 
+def test_a_lock_empties_no_file_of_a_user(tmp_path: Path) -> None:
+    (tmp_path / ".lock").write_bytes(b"mine \xff")
+    with pytest.raises(InputError, match=r"\.lock: is no lock file of longrank"), lock(tmp_path / ".lock"):
+        raise AssertionError("the file was taken for a lock")
+    assert (tmp_path / ".lock").read_bytes() == b"mine \xff"
+
+
 FORKED = """
 import os, sys
 from pathlib import Path

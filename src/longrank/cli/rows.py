@@ -55,7 +55,7 @@ def microblog(
         read_microblog_qrels,
         read_microblog_queries,
     )
-    from longrank.training.passage_data.rows import check_not_packed, remove_old, split_queries
+    from longrank.training.passage_data.rows import check_not_packed, split_queries
     from longrank.types import Notes
 
     notes = Notes()
@@ -82,10 +82,8 @@ def microblog(
         by_path[path] = list(microblog_rows(part, judged, read, notes))
         if not by_path[path]:
             raise InputError("no tweet is judged for the queries of this file, so it would be empty", path=path)
-    if dev is not None:
-        remove_old(dev)
     for path, part_rows in by_path.items():
-        _write(part_rows, path)
+        _write(part_rows, path, before=dev if path == output else None)
     console.show_notes(notes)
 
 
@@ -162,8 +160,8 @@ def _counted(items: Iterable[T], advance: Callable[[int], object]) -> Iterator[T
         advance(1)
 
 
-def _write(training_rows: Iterable[Row], path: Path) -> None:
+def _write(training_rows: Iterable[Row], path: Path, *, before: Path | None = None) -> None:
     from longrank.training.passage_data.rows import write_rows
 
-    counts = write_rows(training_rows, path)
+    counts = write_rows(training_rows, path, before=before)
     console.note(f"{path}: {sum(counts.values()):,} rows, {counts.get(1, 0):,} relevant")

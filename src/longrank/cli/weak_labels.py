@@ -60,7 +60,7 @@ def weak_labels(
     from longrank.collections import places, read_qrels, read_queries, read_run
     from longrank.index import Index
     from longrank.training.passage_data.examples import write_examples
-    from longrank.training.passage_data.rows import check_not_packed, remove_old
+    from longrank.training.passage_data.rows import check_not_packed
     from longrank.training.weak_labels import WeakLabelOptions, training_queries, weak_examples
     from longrank.types import Notes
 
@@ -85,11 +85,10 @@ def weak_labels(
         seed=seed,
         notes=notes,
     )
-    if dev is not None:
-        remove_old(dev)
     for path, part in zip((output, dev), examples, strict=True):
         if path is not None:
-            console.note(f"{path}: {write_examples(part, path)} examples")
+            written = write_examples(part, path, before=dev if path == output else None)
+            console.note(f"{path}: {written} examples")
     console.show_notes(notes)
 
 

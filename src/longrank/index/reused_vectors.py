@@ -10,17 +10,17 @@ from longrank.index.reader import Index
 from longrank.index.vector_folders import DENSE_FOLDERS, HASHES, VectorsKey, documents_by_hash
 from longrank.index.vectors import DocumentVectors, PassageVectors, VectorsType, vectors_type
 from longrank.storage import read_manifest, verify
-from longrank.types import Document, Passage, Segmentation
+from longrank.types import Document, Notes, Passage, Segmentation
 
 
 class ReusedVectors:
-    """Stored vectors of an earlier state of an index, found by the content of documents.
+    """Stored vectors of an earlier state of an index, found by the content of documents; notes name damaged vectors.
 
     Attributes:
         dtype: type of the numbers that a search of them compares first; float32 if there are none.
     """
 
-    def __init__(self, index: Index, key: VectorsKey) -> None:
+    def __init__(self, index: Index, key: VectorsKey, notes: Notes | None = None) -> None:
         self.dtype: VectorsType = "float32"
         self._title = key.title
         self._stored: PassageVectors | None = None
@@ -33,8 +33,9 @@ class ReusedVectors:
                     verify(folder)  # copies get checksums of their own
                     numbers = documents_by_hash(folder)
                     self._stored, self._numbers = PassageVectors(folder, index, len(numbers)), numbers
-            except (InputError, IntegrityError):  # damaged: encoded again
-                continue
+            except (InputError, IntegrityError) as error:
+                if notes is not None:
+                    notes.say(f"stored vectors are damaged and computed again: {error}")
 
     def has(self, document: Document) -> bool:
         """Tell whether there are vectors of a document's content."""

@@ -74,7 +74,7 @@ def add_vectors(
     if stored is not None:
         progress(index.n_docs)
         return stored.path
-    reused = ReusedVectors(index, key)
+    reused = ReusedVectors(index, key, notes)
     documents = _encoded(index, encoder, engine, notes, progress, reused=reused)
     name, known = f"{scorer.model.name}-{preset}", "" if Path(model).expanduser().is_dir() else model
     dtype = dtype or reused.dtype

@@ -13,6 +13,7 @@ from pathlib import Path
 from longrank.errors import BeingWritten, InputError
 from longrank.storage.temporaries import is_still
 
+_OWNER = "pid "  # begins a lock file; a file of the user, which a lock would empty, begins otherwise
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
@@ -27,7 +28,7 @@ def lock(path: Path) -> Iterator[None]:
     import fcntl
 
     try:
-        file = path.open("a+", encoding="utf-8")
+        file = path.open("a+", encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"cannot be locked for writing: {error.strerror or error}", path=path.parent) from None
     with file as stream:
@@ -43,9 +44,12 @@ def lock(path: Path) -> Iterator[None]:
             path, stream.fileno()
         ):  # its owner has just removed it, so the next process may lock a new file
             raise _taken(path)
+        stream.seek(0)
+        if stream.read(len(_OWNER)) not in ("", _OWNER):
+            raise InputError("is no lock file of longrank", path=path, fix="rename it, or choose another output")
         stream.truncate(0)
         with suppress(OSError):  # a full disk: the lock holds without a name, and the output tells of the disk
-            os.write(stream.fileno(), f"pid {os.getpid()} on {socket.gethostname()}\n".encode())
+            os.write(stream.fileno(), f"{_OWNER}{os.getpid()} on {socket.gethostname()}\n".encode())
         with unlocked_behind(stream.fileno()):
             yield
 

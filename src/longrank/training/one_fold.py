@@ -167,7 +167,8 @@ def _begin(folder: Path, folds: Mapping[str, Fold]) -> None:
     create(folder)
     with lock_in_turn(folder / f".{FOLDS}.lock"):
         check_folds(folder, folds)
-        write_folds(folds, folder / FOLDS)
+        if not (folder / FOLDS).exists():  # a user's own file of these folds stays as it is
+            write_folds(folds, folder / FOLDS)
 
 
 @dataclass

@@ -23,7 +23,7 @@ from longrank.index.reused_vectors import ReusedVectors
 from longrank.index.vector_folders import VectorsDoNotFit, VectorsKey
 from longrank.index.vectors import DocumentVectors, find_vectors, stored_vectors, write_vectors
 from longrank.storage import read_manifest, write_manifest
-from longrank.types import Document, Passage, Segmentation
+from longrank.types import Document, Notes, Passage, Segmentation
 
 KEY = VectorsKey("encoder", "windows")
 H = 3
@@ -343,7 +343,9 @@ def test_damaged_vectors_are_not_copied_to_a_changed_index(index: Index) -> None
     kept = index.document(index.doc_id(2))
     whole = (folder / "vectors").read_bytes()
     (folder / "vectors").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    assert ReusedVectors(index.add([("new", "New text.")]), KEY).of(kept) is None
+    notes = Notes()
+    assert ReusedVectors(index.add([("new", "New text.")]), KEY, notes).of(kept) is None
+    assert "stored vectors are damaged and computed again" in notes.lines()[0]
 
 
 def test_a_folder_of_a_user_in_the_place_of_vectors_stays(index: Index) -> None:

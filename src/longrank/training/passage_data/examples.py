@@ -61,13 +61,13 @@ def group(query: str, texts: Iterable[str], taught: Iterable[float] | None = Non
     return Example(query, members, labels, None if taught is None else tuple(taught))
 
 
-def write_examples(examples: Iterable[Example | Mapping[str, Any]], path: Path) -> int:
-    """Write examples, or the objects of their lines; return their number.
+def write_examples(examples: Iterable[Example | Mapping[str, Any]], path: Path, *, before: Path | None = None) -> int:
+    """Write examples, or the objects of their lines; return their number. `before`: as for `write_records`.
 
     Raises:
         InputError, LongRankError: as `write_records`.
     """
-    return write_records(map(_record, examples), path, "example")
+    return write_records(map(_record, examples), path, "example", before=before)
 
 
 class ExampleFile:

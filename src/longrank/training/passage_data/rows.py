@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,8 +26,8 @@ class Row(NamedTuple):
     label: int
 
 
-def write_rows(rows: Iterable[Row], path: Path) -> dict[int, int]:
-    """Write rows as they come; return label -> number of rows.
+def write_rows(rows: Iterable[Row], path: Path, *, before: Path | None = None) -> dict[int, int]:
+    """Write rows as they come; return label -> number of rows. `before`: as for `write_records`.
 
     Raises:
         InputError, LongRankError: as `write_records`.
@@ -38,12 +39,19 @@ def write_rows(rows: Iterable[Row], path: Path) -> dict[int, int]:
             counts[row.label] += 1
             yield row._asdict()
 
-    write_records(records(), path, "row")
+    write_records(records(), path, "row", before=before)
     return dict(sorted(counts.items()))
 
 
-def write_records(records: Iterable[Mapping[str, Any]], path: Path, noun: str) -> int:
+def write_records(records: Iterable[Mapping[str, Any]], path: Path, noun: str, *, before: Path | None = None) -> int:
     """Write JSON lines as they come; return their number. Nothing is at `path` before all are written.
+
+    Args:
+        records: the objects of the lines.
+        path: the file.
+        noun: what a record is, for messages.
+        before: the counterpart that an earlier call wrote, removed right before the new file appears: a kill or a full
+            disk must not leave files of two calls.
 
     Raises:
         InputError: no record, a name that ends in .gz, or a folder that does not exist or cannot be written to; and
@@ -52,7 +60,7 @@ def write_records(records: Iterable[Mapping[str, Any]], path: Path, noun: str) -
     """
     n = 0
     check_not_packed(path)
-    with atomic_write(path, "w") as stream:
+    with atomic_write(path, "w", None if before is None else partial(_remove, before)) as stream:
         for record in records:
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             n += 1
@@ -61,12 +69,7 @@ def write_records(records: Iterable[Mapping[str, Any]], path: Path, noun: str) -
     return n
 
 
-def remove_old(path: Path) -> None:
-    """Remove a file of an earlier call before its counterpart is written: a kill must not leave files of two calls.
-
-    Raises:
-        LongRankError: the file cannot be removed.
-    """
+def _remove(path: Path) -> None:
     real = Path(os.path.realpath(path))  # a link stays a link
     with writing(path):
         real.unlink(missing_ok=True)
