@@ -72,7 +72,7 @@ def test_topics(case: Case, existing: bool, index: Path, tmp_path: Path, capsys:
     path = put(case, tmp_path)
     output = tmp_path / "out.run"
     if existing:
-        output.write_bytes(b"an older run\n")
+        output.write_bytes(b"1 Q0 d 1 2.5 older\n")
     check(case, ["retrieve", str(index), str(path), "-o", str(output)], path, capsys)
     assert output.exists() == (existing or case.outcome != "E")
 

@@ -52,7 +52,7 @@ def aggregate(
     Example: longrank aggregate maxp.run.evidence -o birch.run --aggregator birch --weights 1,0.1,0.1
     --interpolate 0.4 --first-stage bm25.run
     """
-    from longrank.cli.inputs import given_options, named_numbers, numbers, output_file
+    from longrank.cli.inputs import given_options, named_numbers, numbers, run_file
     from longrank.config import override
     from longrank.errors import InputError
     from longrank.formats.evidence import evidence_json, read_evidence
@@ -77,7 +77,7 @@ def aggregate(
         raise InputError(f"{name} is given twice", got=f"--set {name}={options[name]}", fix="remove it from --set")
     options |= own
     make_aggregator(aggregator, **options)  # refuses foreign options
-    output_file(output, evidence, first_stage)
+    run_file(output, evidence, first_stage)
     run = aggregate_evidence(
         evidence,
         aggregator,

@@ -38,7 +38,7 @@ def compare(
 
     Example: longrank compare my.index topics.jsonl maxp.run maxp.run.evidence -o duo.run --model ./duot5
     """
-    from longrank.cli.inputs import output_file
+    from longrank.cli.inputs import output_file, run_file
     from longrank.collections import places, read_queries
     from longrank.formats.trec import write_run
     from longrank.types import Notes
@@ -46,7 +46,7 @@ def compare(
 
     notes = Notes()
     output_evidence = output_evidence or output.with_name(output.name + ".evidence")
-    output_file(output, *places(queries, "queries"), run, evidence, output_evidence, index, model)
+    run_file(output, *places(queries, "queries"), run, evidence, output_evidence, index, model)
     output_file(output_evidence, *places(queries, "queries"), run, evidence, index, model)
     query_list = read_queries(queries, notes, format=query_format, field=field)
     with console.progress("comparing", len(query_list), "queries") as advance:

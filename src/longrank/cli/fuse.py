@@ -47,12 +47,12 @@ def fuse(
 
     Example: longrank fuse bm25.run maxp.run -o fused.run --method rrf
     """
-    from longrank.cli.inputs import numbers, output_file, paths
+    from longrank.cli.inputs import numbers, paths, run_file
     from longrank.formats.trec import write_run
     from longrank.verbs.fuse import fuse as fuse_runs
 
     others = paths(heldout)
-    output_file(output, *runs, folds, qrels, *(others or ()))
+    run_file(output, *runs, folds, qrels, *(others or ()))
     fused = fuse_runs(
         runs,
         method,

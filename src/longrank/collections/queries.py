@@ -15,6 +15,7 @@ from longrank.formats.queries import check_language
 from longrank.formats.queries import read_queries as read_file
 from longrank.formats.topics import field_among
 from longrank.registries import suggestion
+from longrank.text.words import readable
 from longrank.types import Notes, Query, id_of
 
 _HERE = Path("queries")  # the place that messages name for values in memory
@@ -130,6 +131,7 @@ def _in_memory(source: Any, field: str | None, allow_empty: bool, notes: Notes) 
                 fix = suggestion(field, query.fields)
                 raise InputError(f"query has no field '{field}'", path=_HERE, line=number, fix=fix)
             query = replace(query, text=query.fields[name])
+        query = replace(query, text=readable(query.text))  # a file cannot hold halves of surrogate pairs
         if not query.text.strip():
             if not allow_empty:
                 raise InputError("query text is empty", path=_HERE, line=number, got=query.text)

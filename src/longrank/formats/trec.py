@@ -10,6 +10,7 @@ Scores are float32, written with 9 significant digits, so that the same float32 
 from __future__ import annotations
 
 import gzip
+import zlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +33,7 @@ BEIR_COLUMNS = ["query-id", "corpus-id", "score"]
 """Header of BEIR's judgments, tab-separated."""
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 MAX_GRADE = 127
+_LONGEST_LINE = 1 << 16  # bytes of a line of a run
 
 
 class _Pairs:
@@ -221,6 +223,16 @@ def _note_contradictions(pairs: _Pairs, ranks: array[int], scores: array[float],
     rows = contradictions(pairs.query_ids, np.frombuffer(ranks, np.int64), np.frombuffer(scores, np.float64))
     for row in rows[:1]:
         notes.add(CONTRADICTIONS, f"{path}:{pairs.lines[row]}", len(rows))
+
+
+def looks_like_run(path: Path) -> bool:
+    """Tell whether the first line of a file has the six columns of a run, with a rank and a score."""
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+            columns = stream.readline(_LONGEST_LINE).decode("utf-8-sig").split()
+        return len(columns) == len(_RUN) and isfinite(int(columns[3]) + float(columns[4]))
+    except (OSError, EOFError, ValueError, OverflowError, zlib.error):
+        return False
 
 
 def write_run(run: Run, path: Path | str) -> None:

@@ -42,7 +42,7 @@ _OPERATORS: dict[str, Callable[[Any], Any]] = {
     "any": lambda value: {"$in": value},
     "contains": lambda value: {"$eq": value},
 }
-"""LlamaIndex's operators; `any` and `contains` are of fields with lists."""
+"""LlamaIndex's operators; `any` and `contains` compare the items of lists, and texts as a whole."""
 
 
 class LongRankRetriever(BaseRetriever):  # type: ignore[misc]  # types of llama_index are not read

@@ -118,6 +118,7 @@ class RankedText:
         n_truncated: number of scored passages that the scorer truncated.
         cut: true if a limit left the document's end, or passages, unread.
         evidence: evidence of all scored passages.
+        doc_id: id of the document as it was given; empty for a plain text.
     """
 
     index: int
@@ -130,16 +131,12 @@ class RankedText:
     n_truncated: int
     cut: bool
     evidence: Evidence = field(repr=False)
-
-    @property
-    def doc_id(self) -> str:
-        """Empty: the text is in no index."""
-        return ""
+    doc_id: str = ""
 
     @property
     def key(self) -> str:
-        """Position in the list of documents."""
-        return str(self.index)
+        """Id of the document, or its position in the list if it has none."""
+        return self.doc_id or str(self.index)
 
     @property
     def truncated(self) -> bool:

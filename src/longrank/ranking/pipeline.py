@@ -33,10 +33,9 @@ from longrank.ranking.passages import PassageDocumentScorer
 from longrank.ranking.settings import PipelineSettings, kept_beside_preset, load_pipeline, unread
 from longrank.retrieval import first_stage, pipeline_retriever
 from longrank.retrieval.deferred import masked
-from longrank.scoring.lexical import reads_words
+from longrank.scoring.lexical import note_words, reads_words
 from longrank.storage import digest_of
 from longrank.storage.workplace import check_outside
-from longrank.text.analysis import note_query
 from longrank.types import NONE_MISSING, Evidence, Missing, Notes, Query, Run, ScoredDoc
 
 Progress = Callable[[int], object]
@@ -245,7 +244,7 @@ def rerank(
         notes.add(f"queries without a document in the {place}, dropped", next(iter(gone), ""), len(gone))
     if reads_words(pipeline.scorer):
         for query in queries:
-            note_query(query, pipeline.index.query_terms, notes)
+            note_words(query, pipeline.index, notes)
     header = _header(pipeline, pipeline.scorer, queries, first_stage, absent)
     scorer, final = pipeline.scorer, pipeline.settings.final
     done = collect_evidence(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
+from longrank.collections.documents import ID_NAMES, read_documents
 from longrank.errors import InputError
 from longrank.protocols import Candidate, CollectionStatistics
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
@@ -30,18 +32,19 @@ class TextLimits:
 
 @dataclass(frozen=True, slots=True)
 class PreparedTexts:
-    """Documents ready for the scorer: see `prepared_texts`."""
+    """Documents ready for the scorer: see `prepared_texts`; `ids` are those that were given."""
 
     query: Query
     block: Prepared
     cut: tuple[bool, ...]
     query_cut: bool
+    ids: tuple[str, ...] = ()
 
 
 def prepared_texts(
     scorer: PassageDocumentScorer,
     query: str,
-    documents: Iterable[str | Document],
+    documents: Iterable[Any],
     limits: TextLimits,
     statistics: CollectionStatistics | None = None,
     *,
@@ -52,7 +55,7 @@ def prepared_texts(
     Args:
         scorer: splits and selects.
         query: the query.
-        documents: texts, or documents with a title; their ids do not matter.
+        documents: as for `Reranker.rank`; scores do not depend on their ids.
         limits: limits of reading; tokens are the scorer's, words if it has no model.
         statistics: statistics of a collection; None: those of the documents.
         analyzer: analysis chain of the documents; None: that of English. With `statistics`, theirs counts.
@@ -71,8 +74,8 @@ def prepared_texts(
         raise InputError("list of documents must not be empty")
     tokenizer = tokenizer_of(scorer)
     text, query_cut = _shortened(readable(query), limits.query_tokens, tokenizer)
-    candidates, cut = [], []
-    for document in map(_document, documents):
+    candidates, cut, given = [], [], [_document(document) for document in documents]
+    for document in given:
         title, whole = readable(document.title), readable(document.text)
         read, shortened = _shortened(whole, limits.document_tokens, tokenizer)
         known = _beginning(document, len(read)) if shortened else document
@@ -82,7 +85,8 @@ def prepared_texts(
     statistics = statistics or TextStatistics([candidate.document for candidate in candidates], analyzer)
     block, fewer = _at_most(scorer.prepare(candidates, statistics), limits.passages)
     unread = tuple(a or b for a, b in zip(cut, fewer, strict=True))
-    return PreparedTexts(Query("q", text), block, unread, query_cut or scorer.cuts_query(text))
+    ids = tuple(document.doc_id for document in given)
+    return PreparedTexts(Query("q", text), block, unread, query_cut or scorer.cuts_query(text), ids)
 
 
 def tokenizer_of(scorer: PassageDocumentScorer) -> OffsetTokenizer | None:
@@ -159,7 +163,14 @@ def _document(document: Any) -> Document:
         for name, text in (("title", document.title), ("text", document.text)):
             if not isinstance(text, str):
                 raise InputError(f"the {name} of a document to rerank must be a text", got=type(text).__name__)
+        if not all(isinstance(place, Integral) for span in document.passages for place in span):
+            raise InputError("passages of a document are (start, end), whole numbers", got=document.passages[:1])
         return document
+    if isinstance(document, Mapping) and not document.keys() & {*ID_NAMES}:
+        return replace(next(read_documents([("text", document)])), doc_id="")
+    if isinstance(document, Mapping) or (isinstance(document, tuple) and len(document) == 2):
+        return next(read_documents([document]))
     if not isinstance(document, str):
-        raise InputError("a document to rerank must be a text or a Document", got=type(document).__name__)
+        what = "a document to rerank must be a text, a Document, a mapping or an (id, text) pair"
+        raise InputError(what, got=type(document).__name__)
     return Document("", "", document)

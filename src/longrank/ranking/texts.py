@@ -46,9 +46,10 @@ from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline
 from longrank.ranking.timed import Deadline, highlights_by, note_unread
 from longrank.ranking.timed_texts import in_list, read_texts_by
 from longrank.registries import check_at_least
-from longrank.scoring.lexical import TextStatistics, reads_words
-from longrank.text.analysis import DECOMPOSED, Analyzer, differs_composed, note_query
-from longrank.types import Document, Evidence, Float32s, Notes
+from longrank.scoring.lexical import TextStatistics, note_words, reads_words
+from longrank.scoring.mixed import MixedScorer
+from longrank.text.analysis import DECOMPOSED, Analyzer, differs_composed
+from longrank.types import Evidence, Float32s, Notes
 
 
 class Reranker:
@@ -127,7 +128,7 @@ class Reranker:
     def rank(
         self,
         query: str,
-        documents: Iterable[str | Document],
+        documents: Iterable[Any],
         k: int | None = None,
         *,
         passages: int = 3,
@@ -138,7 +139,8 @@ class Reranker:
 
         Args:
             query: the query.
-            documents: texts, or documents with a title; their ids do not matter.
+            documents: texts, `Document`s, mappings such as ``{"title": ..., "text": ...}``, or (id, text) pairs; scores
+                do not depend on ids.
             k: number of documents to return; None: all.
             passages: passages shown per document.
             limits: limits of reading; None: no limits.
@@ -159,14 +161,14 @@ class Reranker:
         notes = self._noted(prepared)
         if by is not None:
             timed, partial = self._rank_by(prepared, by, k=k, passages=passages, notes=notes)
-            return Results(query, timed, notes, partial)
+            return Results(query, _with_ids(timed, prepared.ids), notes, partial)
         evidence = self.scorer.finish(prepared.block, self.scorer.scorer.score(prepared.block.tasks))
         unread = unread_notes(evidence, range(len(evidence)))
         notes.merge(unread)
         self._keep(unread)
         results = self.ranked(prepared, evidence, k=k, passages=passages)
         best = self.sentences(prepared, results).find()
-        return Results(query, highlighted(results, best), notes)
+        return Results(query, _with_ids(highlighted(results, best), prepared.ids), notes)
 
     def _rank_by(
         self, prepared: PreparedTexts, deadline: Deadline, *, k: int | None, passages: int, notes: Notes
@@ -181,7 +183,7 @@ class Reranker:
         self._keep(unread)
         return in_list(results, prepared, read, k), read.counts
 
-    def predict(self, pairs: Iterable[tuple[str, str | Document]]) -> Any:
+    def predict(self, pairs: Iterable[tuple[str, Any]]) -> Any:
         """Score (query, document) pairs, as `predict` of sentence-transformers' CrossEncoder does.
 
         Args:
@@ -223,18 +225,20 @@ class Reranker:
         if self._shares:
             self._keep(notes)
         letters = Notes()
+        if self.unit == MixedScorer.unit:
+            letters.say("mixed scores compare the passages of a single call: they are no measure of a text alone")
         self.note_letters(prepared, letters)
         self._keep(letters)
         notes.merge(letters)
         return notes
 
     def note_letters(self, texts: PreparedTexts, notes: Notes) -> None:
-        """Count the query and the documents whose decomposed letters make other words, if the scorer reads words."""
+        """Count what a scorer that reads words reads otherwise: the query (`note_words`), and decomposed letters."""
         if not reads_words(self.scorer):
             return
         documents = [candidate.document for candidate in texts.block.candidates]
         statistics = self._statistics or TextStatistics(documents, self._analyzer)
-        note_query(replace(texts.query, query_id=""), statistics.query_terms, notes)
+        note_words(replace(texts.query, query_id=""), statistics, notes)
         for document in documents:
             terms = statistics.document_analyzer(document.doc_id)
             notes.add(f"documents {DECOMPOSED}", count=differs_composed(f"{document.title}\n{document.text}", terms))
@@ -247,7 +251,7 @@ class Reranker:
     def prepare(
         self,
         query: str,
-        documents: Iterable[str | Document],
+        documents: Iterable[Any],
         limits: TextLimits,
         scorer: PassageDocumentScorer | None = None,
     ) -> PreparedTexts:
@@ -332,6 +336,10 @@ class Reranker:
         if find_aggregation(settings.name).needs_document_score and not self.scorer.scorer.scores_documents:
             raise InputError("this pipeline scores passages, not documents", got=settings.name)
         return make_aggregator(settings.name, **settings.options)
+
+
+def _with_ids(results: Iterable[RankedText], ids: Sequence[str]) -> list[RankedText]:
+    return [replace(result, doc_id=ids[result.index]) for result in results]
 
 
 def _copied(fingerprints: Sequence[str], settings: PipelineSettings, **options: Any) -> Reranker:

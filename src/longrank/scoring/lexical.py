@@ -24,8 +24,8 @@ from longrank.errors import InputError
 from longrank.index.similarity import idf
 from longrank.protocols import CollectionStatistics, PassageScores, ScoringTask
 from longrank.scoring.passage_terms import Analyzer, PassageTerms
-from longrank.text.analysis import ANALYZERS
-from longrank.types import Document, Query
+from longrank.text.analysis import ANALYZERS, note_query
+from longrank.types import Document, Notes, Query
 
 
 class TextStatistics:
@@ -137,9 +137,17 @@ class LexicalScorer:
 
 
 def reads_words(scorer: object) -> bool:
-    """Tell whether a scorer, or a scorer that it consists of, scores passages by their words."""
-    parts = (scorer.scorer,) if hasattr(scorer, "scorer") else getattr(scorer, "scorers", ())
-    return isinstance(scorer, LexicalScorer) or any(map(reads_words, parts))
+    """Tell whether a scorer, or a scorer or selector that it consists of, scores passages by their words."""
+    parts = [getattr(scorer, name) for name in ("scorer", "selector") if hasattr(scorer, name)]
+    return isinstance(scorer, LexicalScorer) or any(map(reads_words, [*parts, *getattr(scorer, "scorers", ())]))
+
+
+def note_words(query: Query, statistics: CollectionStatistics, notes: Notes) -> None:
+    """Count a query whose words tell no passages apart, and a query as `note_query`."""
+    note_query(query, statistics.query_terms, notes)
+    if not _query_weights(statistics, query):
+        what = "queries without a word of the documents that is no stop word: by words, every passage scores 0"
+        notes.add(what, query.query_id)
 
 
 def _query_weights(statistics: CollectionStatistics, query: Query) -> dict[str, float]:

@@ -6,7 +6,7 @@ Snowball stems by PyStemmer; bigrams for Chinese, Japanese and Korean; words of 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from threading import Lock
@@ -32,7 +32,8 @@ _ELISIONS = {
     "italian": regex.compile(r"(?:[clmtsvd]|(?:a|da|de|ne|su|co|pe)ll|(?:a|da|de|su)?gl|un)'(?=\w)"),
 }
 _UNSPACED = regex.compile(r"\p{Line_Break=SA}+")  # runs of Thai, Lao, Khmer, Burmese and their neighbours
-_CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ーｰ][\p{M}ﾞﾟ]*+")
+_SYLLABLE = r"[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?"  # Hangul in letters, as macOS writes names (NFD)
+_CJK = regex.compile(rf"(?:{_SYLLABLE}|[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}\p{{Hangul}}ーｰ])[\p{{M}}ﾞﾟ]*+")
 
 
 @cache
@@ -130,8 +131,17 @@ def icu_spans(text: str) -> Iterator[tuple[int, int]]:
     for run in _UNSPACED.finditer(text):
         yield from _words_between(text, end, run.start())
         end = run.end()
-        yield from ((run.start() + a, run.start() + b) for a, b in _word_breaker()(run[0], "th").segments())
+        places = _utf16_places(run[0])
+        spans = _word_breaker()(run[0], "th").segments()
+        yield from ((run.start() + places[a], run.start() + places[b]) for a, b in spans)
     yield from _words_between(text, end, len(text))
+
+
+def _utf16_places(text: str) -> Sequence[int]:
+    """Return the place in code points of each place in units of UTF-16, which ICU counts."""
+    if not text or max(text) <= "\uffff":
+        return range(len(text) + 1)
+    return [*(n for n, letter in enumerate(text) for _ in range(1 + (letter > "\uffff"))), len(text)]
 
 
 def _runs(text: str) -> Iterator[list[tuple[int, int]]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from longrank.config import Assignments, listed
-from longrank.errors import InputError
+from longrank.errors import InputError, install_line
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.languages import in_language
@@ -89,7 +89,10 @@ def search(
     if deadline is not None and not isinstance(deadline, Deadline):
         check_deadline(deadline)
     notes = Notes() if notes is None else notes
-    pipeline = default_pipeline() if pipeline is None else pipeline
+    if pipeline is None:
+        pipeline = default_pipeline()
+        lacking = f"; for MiniLM: {install_line('neural', 'minilm')}" if pipeline == "lexical" else ""
+        notes.say(f"pipeline {pipeline}, since none was given{lacking}")
     assignments = [*listed(assignments), *(ALLOW_UNTRAINED if allow_untrained else ())]
     options: dict[str, Any] = {"model": model, "score_cache": score_cache, "notes": notes}
     if is_store(index):

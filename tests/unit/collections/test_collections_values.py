@@ -133,6 +133,10 @@ def test_an_empty_cell_names_no_language() -> None:
         assert query.fields == {"text": "dogs"}
 
 
+def test_half_a_surrogate_pair_in_a_query_is_replaced() -> None:
+    assert read_queries({"q": "storm \ud83d"})[0].text == "storm \ufffd"
+
+
 def test_empty_queries_are_kept_and_counted_on_demand() -> None:
     queries = read_queries(["", "dogs"], allow_empty=True)
     assert [query.text for query in queries] == ["", "dogs"]
@@ -318,6 +322,10 @@ def consumed() -> Iterator[Document]:
         ),
         ([Document("d", "", "abc", ((0, 2), (1, 4)))], "(got (1, 4)); passages are (start, end), half-open"),
         ([Document("d", "", "abc", ("ab",))], "lies outside its text"),  # type: ignore[arg-type]
+        (
+            [Document("d", "", "abc", ((0.5, 2.0),))],
+            "(got (0.5, 2.0)); passages are (start, end), half-open, whole numbers",
+        ),  # type: ignore[arg-type]
         ([Document("d", "", None)], "documents:1: text is not a string"),  # type: ignore[arg-type]
     ],
 )

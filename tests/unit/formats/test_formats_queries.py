@@ -121,6 +121,14 @@ def test_tags_of_any_case_are_read(tmp_path: Path) -> None:
     assert read(tmp_path, "<TOP>\n<NUM>1</NUM><TITLE>a</TITLE>\n</TOP>")[0].text == "a"
 
 
+def test_entities_are_read_as_they_stand_and_counted(tmp_path: Path) -> None:
+    notes = Notes()
+    (tmp_path / "t").write_text("<top><num>1<title>Procter &amp; Gamble<desc>R&D at A&B; x</top>")
+    (topic,) = read_queries(tmp_path / "t", notes)
+    assert topic.text == "Procter &amp; Gamble"
+    assert notes["fields of topics with entities such as &amp;, read as they stand, as in Anserini"] == 1
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [

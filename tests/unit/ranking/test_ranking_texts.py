@@ -190,6 +190,40 @@ def test_what_cannot_rerank_texts_is_refused(pipeline: str, message: str) -> Non
         Reranker(pipeline)
 
 
+def test_documents_may_be_mappings_and_pairs_and_results_have_their_ids(reranker: Reranker) -> None:
+    documents = [
+        "a fox",
+        {"title": "T", "text": "moon"},
+        {"id": 7, "text": "the fox"},
+        ("x", "fox"),
+        Document("d", "", ""),
+    ]
+    ranked = reranker.rank("fox", documents)
+    assert {one.index: one.doc_id for one in ranked} == {0: "", 1: "", 2: "7", 3: "x", 4: "d"}
+    assert {one.index: one.key for one in ranked} == {0: "0", 1: "1", 2: "7", 3: "x", 4: "d"}
+    texts = ["a fox", Document("", "T", "moon"), "the fox", "fox", ""]
+    assert [one.score for one in ranked] == [one.score for one in reranker.rank("fox", texts)]
+    assert reranker.rank("fox", documents, deadline=60)[0].doc_id == ranked[0].doc_id
+    for wrong, message in ((("a", "b", "c"), "mapping or an .id, text. pair"), ({"name": "x"}, "no text")):
+        with pytest.raises(InputError, match=message):
+            reranker.rank("fox", [wrong])
+    with pytest.raises(InputError, match="whole numbers"):
+        reranker.rank("fox", [Document("d", "", "a fox", ((0.0, 2.0),))])  # type: ignore[arg-type]
+
+
+def test_a_query_without_words_and_mixed_scores_are_noted(reranker: Reranker) -> None:
+    said = "queries without a word of the documents that is no stop word: by words, every passage scores 0: 1"
+    assert said in reranker.rank("to be or not", TEXTS).notes.lines()
+    assert not reranker.rank("fox", TEXTS).notes.lines()
+
+
+@pytest.mark.neural
+def test_mixed_scores_are_said_to_compare_the_passages_of_a_call() -> None:
+    mixed = Reranker("mixed")
+    assert mixed.predict(("capital of France", "Bananas are yellow.")) == 1
+    assert any("no measure of a text alone" in line for line in mixed.notes.lines())
+
+
 def test_a_deadline_may_be_any_real_number(reranker: Reranker) -> None:
     assert [one.index for one in reranker.rank("a fox", TEXTS, deadline=np.int64(60))] == [
         one.index for one in reranker.rank("a fox", TEXTS, deadline=60)

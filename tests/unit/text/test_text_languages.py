@@ -6,6 +6,7 @@ import json
 import pickle
 import sys
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -171,3 +172,22 @@ def test_a_missing_extra_is_one_line(
 def test_an_unknown_analyzer_is_refused() -> None:
     with pytest.raises(InputError, match=r"unknown analyzer \(got 'klingon'\); one of .*cjk.*german.*porter"):
         check_analyzer("klingon")
+
+
+@pytest.mark.parametrize("text", ["한국 음식 검색 엔진", "가각힣", "がぎぐ 東京が", "ㄱㄴ 한ㄱ"])
+def test_decomposed_hangul_and_kana_have_the_bigrams_of_composed_letters(text: str) -> None:
+    """macOS writes file names in decomposed letters (NFD)."""
+    letters = normalize("NFD", text)
+    assert letters != text or "ㄱ" in text
+    spans = ANALYZERS["cjk"].spans(letters)
+    assert [term for term, _, _ in spans] == ANALYZERS["cjk"](text)
+    assert [normalize("NFC", letters[a:b]) for _, a, b in spans] == [
+        text[a:b] for _, a, b in ANALYZERS["cjk"].spans(text)
+    ]
+
+
+def test_letters_beyond_16_bits_move_no_word_of_an_unspaced_script() -> None:
+    pytest.importorskip("icu4py", reason="needs the extra icu")
+    text = "ไทย\U00011700\U00011701 dog cat"
+    words = [text[a:b] for _, a, b in ANALYZERS["icu"].spans(text)]
+    assert words[-2:] == ["dog", "cat"] and "".join(words[:-2]) == text.split()[0]
