@@ -233,7 +233,7 @@ class Reranker:
         return notes
 
     def note_letters(self, texts: PreparedTexts, notes: Notes) -> None:
-        """Count what a scorer that reads words reads otherwise: the query (`note_words`), and decomposed letters."""
+        """Count the query (`note_words`) and decomposed letters that a scorer of words reads otherwise."""
         if not reads_words(self.scorer):
             return
         documents = [candidate.document for candidate in texts.block.candidates]

@@ -142,6 +142,16 @@ class Workbench:
         """Return another index of the collection; `options` are those of ``index``."""
         return self._index_to(self.folder / name, *options)
 
+    def refuse_queries(self, counted: str) -> None:
+        """Refuse a part of the queries for a figure that no query has a part in.
+
+        Raises:
+            InputError: the setting ``queries``.
+        """
+        if n := self.settings.get("queries"):
+            fix = "leave the setting out"
+            raise InputError(f"the setting queries has no effect: this figure counts all {counted}", got=n, fix=fix)
+
     def retrieve(
         self,
         name: str,

@@ -31,6 +31,7 @@ def test_the_papers_collections_are_listed() -> None:
         "core17",
         "core18",
         "car",
+        "car-train",
         "microblog",
         "genomics",
         "ntcir-www3",

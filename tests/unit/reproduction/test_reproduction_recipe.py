@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from longrank.cli.main import main
 from longrank.collections.catalogue import catalogue
 from longrank.config import read_toml
 from longrank.errors import InputError
@@ -382,3 +383,18 @@ def test_the_recipe_on_the_page_is_one(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(block)
     recipe, _ = load_recipe(str(tmp_path / "own.toml"), ["candidates=10"])
     assert [row.row for row in recipe.expected] == ["BM25", "Bennett et al. 2008", "BM25+Porter"]
+
+
+@pytest.mark.parametrize("name", ["parade/table9-msmarco-dev", "birch/table1.2-msmarco"])
+def test_a_part_of_the_queries_is_refused_for_figures_without_queries(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"id": "d", "text": "x"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"id": "q", "text": "x"}\n')
+    (tmp_path / "qrels.txt").write_text("q 0 d 1\n")
+    for file in ("passage_qrels.txt", "triples.train.small.tsv"):
+        (tmp_path / file).write_text("q 0 d 1\n")
+    command = ["reproduce", name, "--collection", str(tmp_path), "-o", str(tmp_path / "out"), "--dry-run"]
+    assert main([*command, "--set", "queries=1"]) == 2
+    assert "the setting queries has no effect: this figure counts all" in capsys.readouterr().err
+    assert main(command) == 0

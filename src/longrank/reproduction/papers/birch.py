@@ -114,6 +114,7 @@ def table_1_2(bench: Workbench) -> Iterator[ObtainedRow]:
     """MS MARCO: examples, two of each triple."""
     rows, triples = bench.folder / "rows.jsonl", bench.settings["triples"]
     if triples:
+        bench.refuse_queries("triples")
         limit = ("--triples", bench.settings["n_triples"])
         bench.do("rows", "msmarco", bench.extra_files.file(triples), "-o", rows, *limit, output=rows)
     else:

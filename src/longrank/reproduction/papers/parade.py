@@ -103,6 +103,8 @@ def table_9(bench: Workbench) -> Iterator[ObtainedRow]:
     """Relevant passages per relevant document."""
     path, options = bench.folder / "relevant-passages.json", bench.settings["options"]
     whole = ("--qrels", bench.qrels) if "--document-level" in options else ()
+    if not whole:
+        bench.refuse_queries("judged passages")
     passages = bench.extra_files.passage_judgments(bench.settings["passages"])
     bench.extra_files.record(*(value for option, value in pairwise(options) if option == "--mapping"))
     bench.do("analyze", "relevant-passages", passages, *options, *whole, "-o", path, output=path)

@@ -49,7 +49,7 @@ def write_records(records: Iterable[Mapping[str, Any]], path: Path, noun: str, *
     Args:
         records: the objects of the lines.
         path: the file.
-        noun: what a record is, for messages.
+        noun: name of a record, for messages.
         before: the counterpart that an earlier call wrote, removed right before the new file appears: a kill or a full
             disk must not leave files of two calls.
 
