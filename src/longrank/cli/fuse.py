@@ -43,7 +43,8 @@ def fuse(
     """Fuse runs by ranks, by scores, or by ranks and MAP.
 
     rrf: reciprocal ranks; linear: weighted sum of scores; mapfuse: MAP-weighted reciprocal ranks. The MAPs are never
-    taken from the queries that are fused.
+    taken from the queries that are fused. linear: a document that a run lacks has the lower of 0 and the run's lowest
+    score.
 
     Example: longrank fuse bm25.run maxp.run -o fused.run --method rrf
     """

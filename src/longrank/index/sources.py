@@ -75,8 +75,8 @@ class Sources(NamedTuple):
         digest: digest of the index that these files gave. Records of earlier versions have "" after an update that was
             killed, or None.
         begun: digest of the index that an update was about to commit, or has committed; "": no update was killed.
-        beside: absolute paths of the files and folders beside the documents of collections, which are not read; None: unknown, in
-            records of earlier versions.
+        beside: absolute paths of the files and folders beside the documents of collections, which are not read; None:
+            unknown, in records of earlier versions.
     """
 
     places: tuple[str, ...]
