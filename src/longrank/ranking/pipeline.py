@@ -244,7 +244,7 @@ def rerank(
         notes.add(f"queries without a document in the {place}, dropped", next(iter(gone), ""), len(gone))
     if reads_words(pipeline.scorer):
         for query in queries:
-            note_words(query, pipeline.index, notes)
+            note_words(pipeline.scorer, query, pipeline.index, notes)
     header = _header(pipeline, pipeline.scorer, queries, first_stage, absent)
     scorer, final = pipeline.scorer, pipeline.settings.final
     done = collect_evidence(

@@ -238,7 +238,7 @@ class Reranker:
             return
         documents = [candidate.document for candidate in texts.block.candidates]
         statistics = self._statistics or TextStatistics(documents, self._analyzer)
-        note_words(replace(texts.query, query_id=""), statistics, notes)
+        note_words(self.scorer, replace(texts.query, query_id=""), statistics, notes)
         for document in documents:
             terms = statistics.document_analyzer(document.doc_id)
             notes.add(f"documents {DECOMPOSED}", count=differs_composed(f"{document.title}\n{document.text}", terms))

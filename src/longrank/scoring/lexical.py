@@ -142,10 +142,11 @@ def reads_words(scorer: object) -> bool:
     return isinstance(scorer, LexicalScorer) or any(map(reads_words, [*parts, *getattr(scorer, "scorers", ())]))
 
 
-def note_words(query: Query, statistics: CollectionStatistics, notes: Notes) -> None:
-    """Count a query whose words tell no passages apart, and a query as `note_query`."""
+def note_words(scorer: object, query: Query, statistics: CollectionStatistics, notes: Notes) -> None:
+    """Count a query as `note_query`, and a query whose words tell no passages apart, if no model does so in a mix."""
     note_query(query, statistics.query_terms, notes)
-    if not _query_weights(statistics, query):
+    is_mix = getattr(scorer, "unit", "") == "mixed" and not reads_words(getattr(scorer, "selector", None))
+    if not is_mix and not _query_weights(statistics, query):
         what = "queries without a word of the documents that is no stop word: by words, every passage scores 0"
         notes.add(what, query.query_id)
 

@@ -379,8 +379,8 @@ def test_remarks_on_queries_belong_to_the_call_of_an_open_pipeline(
         reranked = longrank.rerank(index, {"1": "fox", "2": "moon"}, run, pipeline=pipeline)
         assert reranked.notes.lines() == [f"{cut} (first: query 2)"]
     assert reranker.rank("fox", ["a fox"]).notes.lines() == []
-    assert reranker.rank("moon", ["a fox"]).notes.lines() == [cut]
-    reranker.predict([("moon", "a fox"), ("fox", "a fox")])
+    assert reranker.rank("moon", ["a fox and the moon"]).notes.lines() == [cut]
+    reranker.predict([("moon", "the moon"), ("fox", "a fox")])
     assert reranker.notes.lines() == ["queries cut at the scorer's limit: 2"]
 
 

@@ -204,7 +204,7 @@ def test_remarks_are_attached_to_the_results(index: longrank.Index) -> None:
         ),
         (lambda index: longrank.Reranker("bm25"), "no passage scorer"),
         (lambda index: longrank.Reranker("lexical").rank("bees", "bees"), "a list of texts is needed, not a str"),
-        (lambda index: longrank.Reranker("lexical").rank("bees", [7]), "a text or a Document"),
+        (lambda index: longrank.Reranker("lexical").rank("bees", [7]), "a text, a Document, a mapping or an"),
         (lambda index: longrank.Reranker("lexical").predict(["bees", "eat", "honey"]), "pairs"),
     ],
 )
