@@ -81,6 +81,8 @@ def read_settings(kind: str, folder: Path, name_or_path: str | Path, assignments
         fix = suggestion(name, shipped(folder))
         if Path(name).is_file():
             fix = f"a settings file must end in .toml; or {fix}"
+        elif kind == "pipeline" and ("/" in name or Path(name).is_dir()):
+            fix = f"a model is given beside a pipeline: pipeline 'maxp' with model '{name}'; {fix}"
         raise InputError(f"unknown {kind}", got=name, fix=fix)
     return override(read_toml(path), assignments)
 

@@ -48,7 +48,8 @@ def files_of(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tupl
         return
     _refuse_packed(path)
     if not path.exists():
-        raise InputError("no such file or folder", path=path)
+        fix = "texts in memory come with their ids, as (id, text) pairs" if " " in source else None
+        raise InputError("no such file or folder", path=path, fix=fix)
     format = options.format or format_of(path)
     if format is None:
         known = ", ".join(EXTENSIONS)

@@ -144,5 +144,5 @@ def check_unexpected(model: Model, names: Iterable[str]) -> None:
             f"the weights hold {len(lost)} parameters that the network would leave out",
             path=model.network,
             got=lost[0],
-            fix="use a model trained for this task, with its scorer",
+            fix="use a model trained for this task, with its scorer; a cross-encoder is read by the pipeline maxp",
         )

@@ -115,6 +115,8 @@ def listed_texts(values: Any, kind: str) -> list[Any]:
         or not isinstance(values, Iterable)
     ):
         raise InputError(f"a list of {kind} is needed, not a {type(values).__name__}", got=values)
+    if hasattr(values, "items") and hasattr(values, "to_frame"):  # a Series of pandas: its labels are ids
+        return list(values.items())
     return list(values)
 
 

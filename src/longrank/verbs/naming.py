@@ -22,7 +22,11 @@ def naming_files(verb: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(verb)
     def named(*args: P.args, **kwargs: P.kwargs) -> R:
-        with naming(parameters.bind_partial(*args, **kwargs).arguments):
+        try:
+            given = parameters.bind_partial(*args, **kwargs).arguments
+        except TypeError as error:
+            raise TypeError(f"{verb.__name__}() {error}") from None  # as Python says it
+        with naming(given):
             return verb(*args, **kwargs)
 
     return named

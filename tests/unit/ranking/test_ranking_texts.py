@@ -204,6 +204,9 @@ def test_documents_may_be_mappings_and_pairs_and_results_have_their_ids(reranker
     texts = ["a fox", Document("", "T", "moon"), "the fox", "fox", ""]
     assert [one.score for one in ranked] == [one.score for one in reranker.rank("fox", texts)]
     assert reranker.rank("fox", documents, deadline=60)[0].doc_id == ranked[0].doc_id
+    pandas = pytest.importorskip("pandas")
+    labelled = reranker.rank("fox", pandas.Series(["moon", "a fox"], index=[10, 11]))
+    assert [(one.index, one.doc_id) for one in labelled] == [(1, "11"), (0, "10")]
     for wrong, message in ((("a", "b", "c"), "mapping or an .id, text. pair"), ({"name": "x"}, "no text")):
         with pytest.raises(InputError, match=message):
             reranker.rank("fox", [wrong])
