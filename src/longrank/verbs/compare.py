@@ -166,8 +166,9 @@ class _Compared(NamedTuple):
         ((query, _),) = block
         documents = self.documents(query.query_id)
         found = scores(query.text, [_best_passage(index, document) for document in documents])
-        return [
-            replace(document, document_score=float(score)) for document, score in zip(documents, found, strict=True)
+        return [  # weights order the passages of documents with a score of their own: see `Evidence.worth`
+            replace(document, document_score=float(score), passage_weight=document.worth)
+            for document, score in zip(documents, found, strict=True)
         ]
 
     def header(self, read: Mapping[str, Any], index: Index, fingerprint: str) -> dict[str, object]:

@@ -143,6 +143,12 @@ def test_the_top_of_a_run_is_compared_and_the_rest_follows(
         assert old[3:] == new[3:]
     kept = [(document.query_id, document.doc_id, document.first_stage) for document in evidence_of(tmp_path / "a")]
     assert kept == [(query_id, row.doc_id, row.score) for query_id in before for row in before[query_id][:3]]
+    orders = [
+        {(one.query_id, one.doc_id): one.best_first().tolist() for one in evidence_of(tmp_path / name)}
+        for name in ("a", "l.run")
+    ]
+    assert orders[0].items() <= orders[1].items()  # analyses read passages in the order of their scores, as before
+    assert any(order != sorted(order) for order in orders[0].values())
     if method == "pairs":
         assert main([*arguments, "-o", str(tmp_path / "c"), *more, *window]) == 2
         assert "--window and --step are options of method 'lists' (got 'pairs')" in capsys.readouterr().err
