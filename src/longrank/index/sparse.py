@@ -30,7 +30,13 @@ from numpy.typing import NDArray
 from longrank.errors import IntegrityError
 from longrank.index.arrays import mapped, write_array
 from longrank.index.reader import Index
-from longrank.index.vector_folders import SPARSE_FOLDERS, VectorsKey, documents_by_hash, write_passages
+from longrank.index.vector_folders import (
+    SPARSE_FOLDERS,
+    VectorsKey,
+    documents_by_hash,
+    reading_manifest,
+    write_passages,
+)
 from longrank.storage import open_manifest
 from longrank.types import Document, Float32s, Notes, Passage, Segmentation
 
@@ -71,7 +77,8 @@ class SparseVectors:
     def __init__(self, folder: Path) -> None:
         manifest = open_manifest(folder)
         self.path, self.model = folder, str(manifest.get("model", ""))
-        self.encoder, self.segmenter = str(manifest["encoder"]), str(manifest["segmenter"])
+        with reading_manifest(folder):
+            self.encoder, self.segmenter = str(manifest["encoder"]), str(manifest["segmenter"])
         self._files = {name: mapped(folder / name, kind) for name, kind in _TYPES.items()}
         self.offsets: NDArray[np.int64] = self._files["offsets"].astype(np.int64)
         self.postings: NDArray[np.int64] = self._files["postings"].astype(np.int64)

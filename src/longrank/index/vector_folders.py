@@ -52,6 +52,20 @@ class VectorsKey(NamedTuple):
 
 
 @contextmanager
+def reading_manifest(folder: Path) -> Iterator[None]:
+    """Refuse a manifest that lacks a field, or has a field of another type.
+
+    Raises:
+        IntegrityError: such a manifest.
+    """
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"{folder}: its manifest is damaged ({type(error).__name__}: {error})"
+        raise IntegrityError(f"{what}; remove the folder and store them again") from None
+
+
+@contextmanager
 def opening(folder: Path) -> Iterator[None]:
     """Refuse vectors that are replaced while their files are opened, one after the other.
 

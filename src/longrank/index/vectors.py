@@ -35,7 +35,7 @@ from longrank.index.arrays import Array, mapped
 from longrank.index.folder import unlisted_vectors
 from longrank.index.int8 import Int8Rows, int8_rows
 from longrank.index.reader import Index
-from longrank.index.vector_folders import DENSE_FOLDERS, VectorsKey, opening, write_passages
+from longrank.index.vector_folders import DENSE_FOLDERS, VectorsKey, opening, reading_manifest, write_passages
 from longrank.storage import open_manifest, read_manifest
 from longrank.types import Document, Notes, Passage, Segmentation
 
@@ -81,10 +81,11 @@ class PassageVectors:
     def __init__(self, folder: Path, index: Index, n_docs: int | None = None) -> None:
         """Open vectors of the documents of an index; `n_docs`: of an earlier state with so many documents."""
         manifest = open_manifest(folder)
-        self.path, self._index, self.dimension = folder, index, int(manifest["dimension"])
-        self.encoder, self.segmenter = str(manifest["encoder"]), str(manifest["segmenter"])
-        self.model = str(manifest.get("model", ""))
-        self.digest = str(manifest["files"]["vectors"]["sha256"])
+        self.path, self._index, self.model = folder, index, str(manifest.get("model", ""))
+        with reading_manifest(folder):
+            self.dimension = int(manifest["dimension"])
+            self.encoder, self.segmenter = str(manifest["encoder"]), str(manifest["segmenter"])
+            self.digest = str(manifest["files"]["vectors"]["sha256"])
         values = mapped(folder / "vectors", "<f4")
         if self.dimension < 1 or len(values) % self.dimension:
             raise IntegrityError(f"{folder}: vectors of another dimension; remove the folder and store them again")

@@ -21,7 +21,7 @@ from longrank.index import Index, verify_index
 from longrank.index import vectors as module
 from longrank.index.reused_vectors import ReusedVectors
 from longrank.index.vector_folders import VectorsDoNotFit, VectorsKey
-from longrank.index.vectors import DocumentVectors, find_vectors, stored_vectors, write_vectors
+from longrank.index.vectors import DocumentVectors, PassageVectors, find_vectors, stored_vectors, write_vectors
 from longrank.storage import read_manifest, write_manifest
 from longrank.types import Document, Notes, Passage, Segmentation
 
@@ -346,6 +346,15 @@ def test_damaged_vectors_are_not_copied_to_a_changed_index(index: Index) -> None
     notes = Notes()
     assert ReusedVectors(index.add([("new", "New text.")]), KEY, notes).of(kept) is None
     assert "stored vectors are damaged and computed again" in notes.lines()[0]
+
+
+@pytest.mark.parametrize("changed", [{"dimension": None}, {"dimension": "x"}, {"encoder": None}])
+def test_a_manifest_without_a_field_is_damage(index: Index, changed: dict[str, str | None]) -> None:
+    folder = write_vectors(index, "m-windows", KEY, H, encoded(index))
+    fields = {**read_manifest(folder), **changed}
+    write_manifest(folder, {name: value for name, value in fields.items() if value is not None and name != "files"})
+    with pytest.raises(IntegrityError, match="its manifest is damaged .*; remove the folder and store them again"):
+        PassageVectors(folder, index)
 
 
 def test_a_folder_of_a_user_in_the_place_of_vectors_stays(index: Index) -> None:
