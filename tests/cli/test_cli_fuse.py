@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -125,3 +126,18 @@ def test_a_mistake_is_one_line_exit_2_and_no_run(
 def test_a_single_run_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuse", "a.run", "-o", "out.run", "--method", "rrf"]) == 2
     assert "two runs or more" in capsys.readouterr().err
+
+
+def test_a_run_replaces_runs_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.run").write_text("q Q0 d 1 2 t\n")
+    command = ["fuse", str(tmp_path / "a.run"), str(tmp_path / "a.run"), "--method", "rrf", "-o"]
+    run = b"q\tQ0\td\t1\t2\tt\r\n"
+    runs = [b"", b"\n\n", run, b"\n" + run, b"\xef\xbb\xbf" + run, b"# by hand\n" + run, b"q\xe9 Q0 d 1 inf t\n"]
+    for content in (*runs, *map(gzip.compress, runs)):
+        (tmp_path / "o.run").write_bytes(content)
+        assert main([*command, str(tmp_path / "o.run")]) == 0
+    for content in (b"q 0 d 1\n", b'{"id": "d", "text": "x"}\n', b"these are six words of text\n", b"\x1f\x8b\x00"):
+        (tmp_path / "o.run").write_bytes(content)
+        assert main([*command, str(tmp_path / "o.run")]) == 2
+        assert "o.run: exists and is no run; choose another output, or remove it" in capsys.readouterr().err
+        assert (tmp_path / "o.run").read_bytes() == content

@@ -43,7 +43,7 @@ def run_file(output: Path, *inputs: Path | str | None) -> None:
     from longrank.formats.trec import looks_like_run
 
     output_file(output, *inputs)
-    if output.is_file() and output.stat().st_size and not looks_like_run(output):
+    if output.is_file() and not looks_like_run(output):
         raise InputError("exists and is no run", path=output, fix="choose another output, or remove it")
 
 

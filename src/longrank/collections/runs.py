@@ -43,7 +43,7 @@ def read_run(source: Any, notes: Notes | None = None) -> Run:
     if not len(run):
         raise InputError("the run is empty", fix=_FIX)
     if not isinstance(source, str | Path):
-        run.note_rankings(run.notes, "the run in memory")
+        run.note_rankings(run.notes, f"the run '{run.tag}' in memory")
         notes.merge(run.notes)
     run.notes = notes
     return run

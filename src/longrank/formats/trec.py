@@ -33,7 +33,7 @@ BEIR_COLUMNS = ["query-id", "corpus-id", "score"]
 """Header of BEIR's judgments, tab-separated."""
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 MAX_GRADE = 127
-_LONGEST_LINE = 1 << 16  # bytes of a line of a run
+_BEGINNING = 1 << 16  # bytes that hold the first line of a run
 
 
 class _Pairs:
@@ -226,12 +226,15 @@ def _note_contradictions(pairs: _Pairs, ranks: array[int], scores: array[float],
 
 
 def looks_like_run(path: Path) -> bool:
-    """Tell whether the first line of a file has the six columns of a run, with a rank and a score."""
+    """Tell whether a file is empty, or its first line has the six columns of a run, with a rank and a score."""
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
-            columns = stream.readline(_LONGEST_LINE).decode("utf-8-sig").split()
-        return len(columns) == len(_RUN) and isfinite(int(columns[3]) + float(columns[4]))
-    except (OSError, EOFError, ValueError, OverflowError, zlib.error):
+        with path.open("rb") as stream:
+            packed = stream.peek(2)[:2] == b"\x1f\x8b"
+            lines = gzip.GzipFile(fileobj=stream) if packed else stream
+            start = lines.read(_BEGINNING).decode("utf-8-sig", "replace")
+        columns = next((line.split() for line in start.splitlines() if line.strip() and line[0] != "#"), [])
+        return not start.strip() or (len(columns) == len(_RUN) and bool(list(map(float, columns[3:5]))))
+    except (OSError, EOFError, ValueError, zlib.error):
         return False
 
 

@@ -74,7 +74,7 @@ def prepared_texts(
         raise InputError("list of documents must not be empty")
     tokenizer = tokenizer_of(scorer)
     text, query_cut = _shortened(readable(query), limits.query_tokens, tokenizer)
-    candidates, cut, given = [], [], [_document(document) for document in documents]
+    candidates, cut, given = [], [], [_document(document, number) for number, document in enumerate(documents, 1)]
     for document in given:
         title, whole = readable(document.title), readable(document.text)
         read, shortened = _shortened(whole, limits.document_tokens, tokenizer)
@@ -160,7 +160,7 @@ def _named(document: Document) -> Document:
     return replace(document, doc_id=f"text {digest_of([document.title, document.text, *places])}")
 
 
-def _document(document: Any) -> Document:
+def _document(document: Any, number: int) -> Document:
     if isinstance(document, Document):
         for name, text in (("title", document.title), ("text", document.text)):
             if not isinstance(text, str):
@@ -168,10 +168,13 @@ def _document(document: Any) -> Document:
         if not all(isinstance(place, Integral) for span in document.passages for place in span):
             raise InputError("passages of a document are (start, end), whole numbers", got=document.passages[:1])
         return document
-    if isinstance(document, Mapping) and not document.keys() & {*ID_NAMES}:
-        return replace(next(read_documents([("text", document)])), doc_id="")
     if isinstance(document, Mapping) or (isinstance(document, tuple) and len(document) == 2):
-        return next(read_documents([document]))
+        has_id = not isinstance(document, Mapping) or bool(document.keys() & {*ID_NAMES})
+        try:
+            read = next(read_documents([document if has_id else ("text", document)]))
+        except InputError as error:
+            raise InputError(error.what, path=error.path, line=number, got=error.got, fix=error.fix) from None
+        return read if has_id else replace(read, doc_id="")
     if not isinstance(document, str):
         what = "a document to rerank must be a text, a Document, a mapping or an (id, text) pair"
         raise InputError(what, got=type(document).__name__)

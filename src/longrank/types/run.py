@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 CONTRADICTIONS = "ranks that contradict the scores, which decide"
 
 _SHOWN_ROWS = 10
+_MOST_RANKS = 1 << 53  # all ranks below are whole numbers of a float
 
 
 class Run:
@@ -172,7 +173,7 @@ class Run:
             tag = next((str(row[0]) for row in columns_of(frame, ("tag",))), None)
         run = cls.from_values(tag or "longrank", rows)
         ranks = [row[0] for row in columns_of(frame, ("rank",))] if "rank" in column_names(frame) else []
-        if ranks and all(isinstance(rank, Real) and rank == rank for rank in ranks):  # noqa: PLR0124 - NaN differs
+        if ranks and all(map(_is_rank, ranks)):
             query_ids, _, scores = zip(*rows, strict=True)
             others = contradictions(query_ids, np.array(ranks, float), np.array(scores, float))
             run.notes.add(CONTRADICTIONS, "the table's column 'rank'", len(others))
@@ -212,6 +213,11 @@ def contradictions(query_ids: Sequence[Any], ranks: NDArray[Any], scores: NDArra
         rises = np.sign(np.diff(scores.astype(np.float32)))
     suspects = (np.flatnonzero(falls * rises > 0) + 1).tolist()
     return [row for row in suspects if query_ids[row - 1] == query_ids[row]]
+
+
+def _is_rank(value: Any) -> bool:
+    """Tell whether a value is a number that a float holds, and not NaN."""
+    return isinstance(value, int | float | np.integer | np.floating) and bool(-_MOST_RANKS < value < _MOST_RANKS)
 
 
 def _name_of(query_id: object) -> Any:

@@ -65,8 +65,7 @@ def _check_documents(place: Path, sources: Sources, states: Mapping[str, SourceS
     before = sorted(name for name in sources.files if Path(name).is_relative_to(place))
     if not before or any(name in states or not _is_of_collection(Path(name), place) for name in before):
         return
-    renamed = {sources.files[name].sha256 for name in before} <= {state.sha256 for state in states.values()}
-    if not renamed and _reads_beside(place, sources.beside, states):
+    if _reads_beside(place, [sources.files[name] for name in before], states, sources.beside):
         fix = "put the file back, or build the index again"
         raise InputError("the documents of this collection are gone", path=before[0], fix=fix)
 
@@ -77,7 +76,9 @@ def _is_of_collection(path: Path, place: Path) -> bool:
     return named or _SHARD.fullmatch(path.name) is not None
 
 
-def _reads_beside(place: Path, beside: tuple[str, ...] | None, states: Iterable[str]) -> bool:
+def _reads_beside(
+    place: Path, gone: Iterable[SourceState], states: Mapping[str, SourceState], beside: tuple[str, ...] | None
+) -> bool:
     """Tell whether only files are read now that lay beside the documents of a collection, or any queries or judgments.
 
     Other files hold the documents under other names or in another format. A README may be new.
@@ -86,7 +87,10 @@ def _reads_beside(place: Path, beside: tuple[str, ...] | None, states: Iterable[
     beside_queries = (path.parent == place and holds_no_documents(path) for path in here)
     if any(beside_queries) or any(path.parent == place / "qrels" for path in here):  # qrels/ is of BEIR
         return True
+    renamed = {state.sha256 for state in gone} <= {state.sha256 for state in states.values()}
+    if not here or renamed:
+        return False
     if beside is None:  # a record of an earlier version
-        return bool(here) and all(is_page(path) for path in here)
+        return all(is_page(path) for path in here)
     lay = {Path(name) for name in beside}
-    return bool(here) and all(is_about(path) or not lay.isdisjoint((path, *path.parents)) for path in here)
+    return all(is_about(path) or not lay.isdisjoint((path, *path.parents)) for path in here)

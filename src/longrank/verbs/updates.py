@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 from longrank.collections.databases import is_address
 from longrank.collections.documents import locate_in_files
-from longrank.errors import InputError
+from longrank.errors import InputError, LongRankError
 from longrank.formats.corpora import Located
 from longrank.index import Index
 from longrank.index.sources import Sources, SourceState, read_sources, write_sources
@@ -115,7 +116,11 @@ def _updated(
             )
         return changes
     beside = beside_documents(places_now(sources, folder), sources.corpus)
-    if now == sources.files and sources.is_of(index.digest) and not merge and sources.beside in (None, beside):
+    if now == sources.files and sources.is_of(index.digest) and not merge:
+        if sources.beside not in (None, beside):
+            with suppress(LongRankError), index.writer(notes):  # an index that cannot be written to is up to date
+                if _recorded(folder, skipped) == sources:
+                    write_sources(folder, sources._replace(beside=beside))
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := _recorded(folder, skipped)) != sources:  # another update has ended meanwhile

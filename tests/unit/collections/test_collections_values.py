@@ -224,6 +224,8 @@ def test_a_run_in_memory_has_the_notes_of_a_file(tmp_path: Path) -> None:
     of_file, of_table = (read_run(source).notes.copy(places=False) for source in (tmp_path / "x.run", table))
     assert of_file.lines() == of_table.lines()
     assert len(of_table.lines()) == 3
+    for odd in ([0, 1, None, 2], [0, 1, 2, 10**400], ["x"] * 4):
+        assert len(read_run(table.assign(rank=odd)).notes.lines()) == 2
     notes = read_run(table.drop(columns="rank")).notes.lines()
     assert notes == read_run({"1": {"a": 0.1, "b": 0.2, "c": 0.2}, "2": {"a": 3.0}}).notes.lines()
     assert len(notes) == 2

@@ -41,6 +41,8 @@ FORMULA = "<math><semantics><mi>x</mi><mo>=</mo><mn>2</mn>{}</semantics></math>"
         ("a <!--[if !mso]><!--><b>shown</b><!--<![endif]--> b<!--[if mso]>hidden<![endif]--> c", "a shown b c"),
         ("a<!-- b <!--->c<!-->d", "acd"),
         ("a <!-- b <i>c</i> <!-- d", "a <!-- b c <!-- d"),
+        ("a<script>if (x<!--y) z()</script>b<!--->c<!-- d -->", "abc"),
+        ("a<STYLE><!-- p {} </STYLE>b<!-->c<!-- d -->", "abc"),
     ],
 )
 def test_text_of_formulas_and_drawings_is_kept(markup: str, text: str) -> None:

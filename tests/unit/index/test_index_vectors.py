@@ -353,7 +353,7 @@ def test_a_manifest_without_a_field_is_damage(index: Index, changed: dict[str, s
     folder = write_vectors(index, "m-windows", KEY, H, encoded(index))
     fields = {**read_manifest(folder), **changed}
     write_manifest(folder, {name: value for name, value in fields.items() if value is not None and name != "files"})
-    with pytest.raises(IntegrityError, match="its manifest is damaged .*; remove the folder and store them again"):
+    with pytest.raises(IntegrityError, match=r"its manifest is damaged .*; remove the folder and store them again"):
         PassageVectors(folder, index)
 
 

@@ -210,6 +210,8 @@ def test_documents_may_be_mappings_and_pairs_and_results_have_their_ids(reranker
     for wrong, message in ((("a", "b", "c"), "mapping or an .id, text. pair"), ({"name": "x"}, "no text")):
         with pytest.raises(InputError, match=message):
             reranker.rank("fox", [wrong])
+    with pytest.raises(InputError, match="documents:2: no text"):
+        reranker.rank("fox", ["x", {"name": "x"}])
     with pytest.raises(InputError, match="whole numbers"):
         reranker.rank("fox", [Document("d", "", "a fox", ((0.0, 2.0),))])  # type: ignore[arg-type]
 

@@ -260,8 +260,21 @@ def test_files_that_came_beside_a_collection_since_it_was_indexed_do_not_replace
     sync([place], tmp_path / "index")
     (place / "later").mkdir()
     (place / "later" / "notes.txt").write_text("Cats.")
+    with Index(tmp_path / "index").writer():  # another command writes to the index: nothing is recorded
+        assert not any(sync([place], tmp_path / "index"))
     assert not any(sync([place], tmp_path / "index"))
     (place / "docs.jsonl").rename(tmp_path / "docs.jsonl")
+    with pytest.raises(InputError, match=r"docs\.jsonl: the documents of this collection are gone"):
+        sync([place], tmp_path / "index")
+
+
+def test_a_collection_with_queries_is_refused_though_its_documents_have_another_name(tmp_path: Path) -> None:
+    place = tmp_path / "docs"
+    place.mkdir()
+    (place / "docs.jsonl").write_text('{"_id": "d", "text": "Dogs."}\n')
+    (place / "queries.jsonl").write_text('{"_id": "q", "text": "dogs"}\n')
+    sync([place], tmp_path / "index")
+    (place / "docs.jsonl").rename(place / "mydocs.jsonl")
     with pytest.raises(InputError, match=r"docs\.jsonl: the documents of this collection are gone"):
         sync([place], tmp_path / "index")
 

@@ -41,7 +41,9 @@ FORMULA = frozenset(
     | {"mfrac", "msqrt", "mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts"}
 )
 _OFFICE = ("o:", "st1:", "w:")  # prefixes of elements of Outlook and Word, which separate no words either
-_COMMENT = re.compile(r"(?P<empty><!--?-?>)|<!--.*?-->|(?P<open><!--.*)", re.DOTALL)
+_COMMENT = re.compile(
+    r"<(script|style)\b.*?(?:</\1|\Z)|(?P<empty><!--?-?>)|<!--.*?-->|(?P<open><!--.*)", re.DOTALL | re.IGNORECASE
+)
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _CELLS = ("td", "th", "mtd")
 
