@@ -11,7 +11,7 @@ from typing import Any
 
 from longrank.collections.collection import IRDS, Collection, is_folder, is_in_catalogue, missing, open_collection
 from longrank.collections.databases import database_records, is_address, parse_address, shown_source
-from longrank.collections.files import files_of, note_unread, skip
+from longrank.collections.files import files_of, named_files, note_unread, skip
 from longrank.collections.irds import irds_records
 from longrank.collections.patterns import matching
 from longrank.collections.values import EMPTY, rows
@@ -171,6 +171,7 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
             visited(file.path, True)
         except InputError as error:
             if not lenient or format not in WHOLE_FILES or isinstance(error, MissingExtra | NotStarted):
+                _name_exclude(error, file.path, source, options)
                 raise
             first_fault = first_fault or error
             kind = f"{SCANNED} skipped" if isinstance(error, NoTextLayer) else "files that cannot be read skipped"
@@ -179,6 +180,13 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
                 visited(file.path, False)
     if first_fault and not n_documents and options.files.only is None:
         raise first_fault
+
+
+def _name_exclude(error: InputError, file: Path, source: str, options: CorpusOptions) -> None:
+    """Name the option that leaves a faulty file out in its error, if the folder has others."""
+    if options.guess and error.path is not None and not named_files(Path(source), options):
+        error.fix = "; ".join(filter(None, (error.fix, f"or leave it out: --exclude '{file.name}'")))
+        error.located(error.path)
 
 
 def _chosen(source: str, options: CorpusOptions, notes: Notes) -> Iterator[tuple[SourceFile, str]]:

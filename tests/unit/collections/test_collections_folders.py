@@ -197,3 +197,16 @@ def test_texts_in_a_collection_folder_are_counted_since_they_are_not_read(tmp_pa
     (tmp_path / "notes.txt").write_text("dogs")
     read(tmp_path, notes)
     assert notes["texts beside corpus.jsonl not read, since their folder is a collection"] == 2
+
+
+def test_a_faulty_file_of_a_folder_may_be_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Dogs bark.")
+    (tmp_path / "settings.json").write_text('{"a": 1}')
+    with pytest.raises(InputError, match=r"settings\.json:1: no id.*; or leave it out: --exclude 'settings\.json'"):
+        list(read_documents(tmp_path))
+    chosen = CorpusOptions(files=FileOptions(exclude=("settings.json",)))
+    assert [document.doc_id for document in read_documents(tmp_path, chosen)] == ["a.md"]
+    (tmp_path / "docs.jsonl").write_text('{"a": 1}')  # a collection, of which only this file is read
+    with pytest.raises(InputError, match="no id") as caught:
+        list(read_documents(tmp_path))
+    assert "--exclude" not in str(caught.value)
