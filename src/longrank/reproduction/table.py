@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from longrank.evaluation.render import p_text
 from longrank.reproduction.recipe import Expected, Recipe
 from longrank.reproduction.results import VERDICTS, Result, ResultRow, Verdict
 
@@ -81,7 +82,7 @@ def table_of(result: Result) -> ReportTable:
     published = frozenset(column for line in result.lines for column in line.published)
     if not published and any(row.instead for row in rows):  # the text then stands in every column
         published = frozenset(recipe.columns)
-    p = {line.name: {column: _p(value) for column, value in line.p.items()} for line in result.lines if line.p}
+    p = {line.name: {column: p_text(value) for column, value in line.p.items()} for line in result.lines if line.p}
     return ReportTable(recipe.columns, published, rows, list(footnotes), verdict_counts(result), p)
 
 
@@ -171,9 +172,3 @@ def _reason(expected: Expected, line: ResultRow) -> str:
 
 def _source(expected: Expected) -> str:
     return f"figures as in {_SOURCES[expected.source]}" if expected.values and expected.source in _SOURCES else ""
-
-
-def _p(p: float | None) -> str:
-    if p is None:
-        return "-"
-    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
