@@ -353,6 +353,10 @@ def test_a_lock_empties_no_file_of_a_user(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\.lock: is no lock file of longrank"), lock(tmp_path / ".lock"):
         raise AssertionError("the file was taken for a lock")
     assert (tmp_path / ".lock").read_bytes() == b"mine \xff"
+    for torn in (b"", b"p", b"pid", b"pid 7", b"\0" * 20, b"pi\0\0\0"):
+        (tmp_path / ".lock").write_bytes(torn)
+        with lock(tmp_path / ".lock"):
+            pass
 
 
 FORKED = """

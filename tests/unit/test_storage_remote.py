@@ -236,7 +236,7 @@ def test_a_slow_removal_takes_nothing_from_a_later_version(
 
 def test_files_of_one_content_are_one_object_whatever_its_name(s3: Stores, cache: Path) -> None:
     s3.put(f"files/{sha256('same')}", b"other size")
-    s3.put("uploading.txt", b"x")  # by a first upload that was killed
+    s3.put("files/uploading.txt", b"x")  # by a first upload that was killed
     write(PLACE, a="same", b="same", c="3")
     other_machine(cache)
     assert contents(local(PLACE)) == {"a": "same", "b": "same", "c": "3"}
@@ -259,9 +259,24 @@ def test_a_first_upload_that_stops_is_known_by_its_mark_until_it_has_ended(s3: S
     with pytest.raises(LongRankError):
         write(PLACE, a="1", b="x" * (4 << 20))
     s3.proxy.sent = None
-    assert {"uploading.txt", f"files/{sha256('1')}"} <= set(s3.keys())
+    assert {"files/uploading.txt", f"files/{sha256('1')}"} <= set(s3.keys())
     write(PLACE, c="3")
     assert sorted(s3.keys()) == [f"files/{sha256('3')}", "manifest.json"]
+
+
+def test_an_account_that_may_not_remove_uploads_and_a_later_change_removes_the_mark(
+    s3: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(self: Store, names: Sequence[str]) -> None:
+        if names:
+            raise InputError("the object store refuses access")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "remove", denied)
+        write(PLACE, a="1")
+    assert "files/uploading.txt" in set(s3.keys())
+    write(PLACE, anew=False, b="2")
+    assert len(s3.keys()) == 3 and "files/uploading.txt" not in set(s3.keys())
 
 
 @pytest.fixture

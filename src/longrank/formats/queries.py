@@ -28,6 +28,7 @@ ANSWERS = "answers"
 """Field of JSONL queries that is a list of texts."""
 _SAY_NOTHING: tuple[object, ...] = (None, [], {})  # BEIR's queries have an empty "metadata"
 _LONG_QUERY_CHARACTERS = 10_000
+_ENTITY = re.compile(r"&(amp|lt|gt|quot|apos|nbsp|#\d+|#x[0-9A-Fa-f]+);")
 
 
 def read_jsonl_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Iterator[Topic]:
@@ -194,6 +195,8 @@ def _query(topic: Topic, name: str, path: Path, notes: Notes, allow_empty: bool)
         notes.add("queries with an empty text", f"{path}:{topic.line}")
     if len(text) > _LONG_QUERY_CHARACTERS:
         notes.add(f"queries of more than {_LONG_QUERY_CHARACTERS} characters", f"{path}:{topic.line}")
+    if _ENTITY.search(text):
+        notes.add("queries with entities such as &amp;, read as they stand", f"{path}:{topic.line}")
     return Query(topic.query_id, text, topic.fields)
 
 

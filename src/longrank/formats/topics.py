@@ -45,10 +45,6 @@ STRAY_TEXT = "texts between the fields of a topic, left out"
 """Note on text that belongs to no field, as in topic 296 of the Web track."""
 
 
-ENTITIES = "fields of topics with entities such as &amp;, read as they stand, as in Anserini"
-_ENTITY = re.compile(r"&(amp|lt|gt|quot|apos|nbsp|#\d+|#x[0-9A-Fa-f]+);")
-
-
 class Topic(NamedTuple):
     """A query of a file: its first line, its id, its texts by standard name."""
 
@@ -104,8 +100,6 @@ def _topic(body: str, line: int, path: Path, notes: Notes) -> Topic:
             fields[tag] = text
         elif text:
             notes.add(STRAY_TEXT, f"{path}:{line}")
-        if tag and _ENTITY.search(text):
-            notes.add(ENTITIES, f"{path}:{line}")
     if not fields.get("num"):
         raise InputError("topic without <num>", path=path, line=line)
     return Topic(line, fields.pop("num"), standardised(fields))

@@ -26,15 +26,17 @@ class ReusedVectors:
         self._stored: PassageVectors | None = None
         self._numbers: dict[bytes, int] = {}
         for folder in DENSE_FOLDERS.of(index).values():
+            is_of = False
             try:
                 manifest = read_manifest(folder)
-                if DENSE_FOLDERS.is_of(manifest, key) and HASHES in manifest["files"]:
+                is_of = DENSE_FOLDERS.is_of(manifest, key)
+                if is_of and HASHES in manifest["files"]:
                     self.dtype = vectors_type(manifest["files"])
                     verify(folder)  # copies get checksums of their own
                     numbers = documents_by_hash(folder)
                     self._stored, self._numbers = PassageVectors(folder, index, len(numbers)), numbers
             except (InputError, IntegrityError) as error:
-                if notes is not None:
+                if is_of and notes is not None:
                     notes.say(f"stored vectors are damaged and computed again: {error}")
 
     def has(self, document: Document) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from longrank.errors import InputError, MissingExtra
@@ -26,8 +27,8 @@ _RECORDS = (DESCRIPTION, TRAINED, LINEAGE_FILE)
 """Files of trainings of the weights, which other programs leave out, too. Only a training asks for them, which may not
 learn from queries that it tests: without them, notes of scorers and the headers of evidence name no trainings."""
 _SECONDS = 10.0  # to wait for the list of a model's files, without a second try
-_UNANSWERED = set[tuple[Path | str, ...]]()
-"""Snapshots and files that this process has asked the hub for."""
+_ASKING, _ASKED = Lock(), set[tuple[Path | str, ...]]()
+"""Snapshots and files that this process has asked the hub for; one thread asks, and others wait for its answer."""
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 
 
@@ -104,10 +105,10 @@ def _with_settings(name: str, folder: Path, fetch: Callable[..., str], records: 
 
     if not (names := unfetched(folder, records=records)):
         return folder
-    if (folder, *names) in _UNANSWERED:
-        return folder
-    _UNANSWERED.add((folder, *names))  # without an answer, or in a cache that is read-only, the next process asks again
-    with suppress(Exception):
+    with _ASKING, suppress(Exception):
+        if (folder, *names) in _ASKED:
+            return folder
+        _ASKED.add((folder, *names))  # without an answer, or in a cache that is read-only, the next process asks again
         listed = HfApi().model_info(name, revision=folder.name, timeout=_SECONDS).siblings or ()
         paths = [Path(file.rfilename) for file in listed]
         files = {path.name for path in paths if not any(map(path.match, _UNWANTED))}

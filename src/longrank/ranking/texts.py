@@ -46,7 +46,7 @@ from longrank.ranking.settings import Aggregate, PipelineSettings, load_pipeline
 from longrank.ranking.timed import Deadline, highlights_by, note_unread
 from longrank.ranking.timed_texts import in_list, read_texts_by
 from longrank.registries import check_at_least
-from longrank.scoring.lexical import TextStatistics, note_words, reads_words
+from longrank.scoring.lexical import note_words, reads_words
 from longrank.scoring.mixed import MixedScorer
 from longrank.text.analysis import DECOMPOSED, Analyzer, differs_composed
 from longrank.types import Evidence, Float32s, Notes
@@ -237,8 +237,11 @@ class Reranker:
         if not reads_words(self.scorer):
             return
         documents = [candidate.document for candidate in texts.block.candidates]
-        statistics = self._statistics or TextStatistics(documents, self._analyzer)
+        statistics = texts.block.tasks[0].statistics
+        assert statistics is not None
         note_words(self.scorer, replace(texts.query, query_id=""), statistics, notes)
+        if isinstance(statistics, Index) and statistics.options.analyzer_field:
+            notes.say(f"texts without an index are read by the analyzer '{statistics.analyzer.name}', in any language")
         for document in documents:
             terms = statistics.document_analyzer(document.doc_id)
             notes.add(f"documents {DECOMPOSED}", count=differs_composed(f"{document.title}\n{document.text}", terms))

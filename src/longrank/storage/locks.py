@@ -45,7 +45,7 @@ def lock(path: Path) -> Iterator[None]:
         ):  # its owner has just removed it, so the next process may lock a new file
             raise _taken(path)
         stream.seek(0)
-        if stream.read(len(_OWNER)) not in ("", _OWNER):
+        if not _OWNER.startswith(stream.read(len(_OWNER)).rstrip("\0")):  # a power cut may leave a part of it
             raise InputError("is no lock file of longrank", path=path, fix="rename it, or choose another output")
         stream.truncate(0)
         with suppress(OSError):  # a full disk: the lock holds without a name, and the output tells of the disk

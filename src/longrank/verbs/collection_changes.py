@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from longrank.collections.collection import is_folder
-from longrank.collections.files import holds_no_documents, is_about, is_page, named_files
+from longrank.collections.files import holds_no_documents, is_about, named_files
 from longrank.collections.patterns import absolute_path
 from longrank.errors import InputError
 from longrank.formats.cord19 import METADATA
@@ -79,9 +79,9 @@ def _is_of_collection(path: Path, place: Path) -> bool:
 def _reads_beside(
     place: Path, gone: Iterable[SourceState], states: Mapping[str, SourceState], beside: tuple[str, ...] | None
 ) -> bool:
-    """Tell whether only files are read now that lay beside the documents of a collection, or any queries or judgments.
+    """Tell whether queries, judgments or other files are read now that lay beside the documents of a collection.
 
-    Other files hold the documents under other names or in another format. A README may be new.
+    New files hold the documents under other names or in another format. A README alone holds none.
     """
     here = [path for path in map(Path, states) if path.is_relative_to(place)]
     beside_queries = (path.parent == place and holds_no_documents(path) for path in here)
@@ -90,7 +90,8 @@ def _reads_beside(
     renamed = {state.sha256 for state in gone} <= {state.sha256 for state in states.values()}
     if not here or renamed:
         return False
-    if beside is None:  # a record of an earlier version
-        return all(is_page(path) for path in here)
+    others = [path for path in here if not is_about(path)]
+    if beside is None or not others:  # a record of an earlier version
+        return True
     lay = {Path(name) for name in beside}
-    return all(is_about(path) or not lay.isdisjoint((path, *path.parents)) for path in here)
+    return any(not lay.isdisjoint((path, *path.parents)) for path in others)

@@ -117,7 +117,7 @@ def _updated(
         return changes
     beside = beside_documents(places_now(sources, folder), sources.corpus)
     if now == sources.files and sources.is_of(index.digest) and not merge:
-        if sources.beside not in (None, beside):
+        if sources.beside != beside:
             with suppress(LongRankError), index.writer(notes):  # an index that cannot be written to is up to date
                 if _recorded(folder, skipped) == sources:
                     write_sources(folder, sources._replace(beside=beside))

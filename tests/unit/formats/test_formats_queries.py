@@ -123,10 +123,12 @@ def test_tags_of_any_case_are_read(tmp_path: Path) -> None:
 
 def test_entities_are_read_as_they_stand_and_counted(tmp_path: Path) -> None:
     notes = Notes()
-    (tmp_path / "t").write_text("<top><num>1<title>Procter &amp; Gamble<desc>R&D at A&B; x</top>")
+    (tmp_path / "t").write_text("<top><num>1<title>Procter &amp; Gamble<desc>R&D at A&B; x<narr>a &lt; b</top>")
     (topic,) = read_queries(tmp_path / "t", notes)
     assert topic.text == "Procter &amp; Gamble"
-    assert notes["fields of topics with entities such as &amp;, read as they stand, as in Anserini"] == 1
+    assert notes["queries with entities such as &amp;, read as they stand"] == 1
+    read_queries(tmp_path / "t", notes, field="description")
+    assert notes["queries with entities such as &amp;, read as they stand"] == 1
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_settings_that_another_program_left_out_are_fetched_or_noted(
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", downloads)
     monkeypatch.setattr(huggingface_hub.HfApi, "model_info", listed)
-    hub._UNANSWERED.clear()  # as a new process
+    hub._ASKED.clear()  # as a new process
     notes = Notes()
     assert CrossEncoder(find_model(NAME), notes=notes).max_tokens == 24
     assert asked == [f"files of {commit}", commit]

@@ -222,6 +222,13 @@ def test_a_query_without_words_and_mixed_scores_are_noted(reranker: Reranker) ->
     assert not reranker.rank("fox", TEXTS).notes.lines()
 
 
+def test_texts_beside_an_index_of_several_languages_are_said_to_be_read_in_one_way(tmp_path: Path) -> None:
+    rows = [{"id": "a", "text": "Die Häuser am Meer", "lang": "de"}, {"id": "b", "text": "houses", "lang": "en"}]
+    index = Index.build(rows, tmp_path / "index", analyzer_field="lang")
+    said = "texts without an index are read by the analyzer 'porter', in any language"
+    assert said in Reranker("lexical", index=index).rank("houses", ["houses"]).notes.lines()
+
+
 @pytest.mark.neural
 def test_mixed_scores_are_said_to_compare_the_passages_of_a_call() -> None:
     mixed = Reranker("mixed")

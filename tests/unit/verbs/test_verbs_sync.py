@@ -291,12 +291,22 @@ def test_a_record_of_an_earlier_version_does_not_say_what_lay_beside(earlier: di
     header, *files = record.read_text().splitlines()
     older = {name: value for name, value in json.loads(header).items() if name not in ("beside", "checksum")}
     record.write_text("\n".join([json.dumps(older), *files]) + "\n")
-    assert not any(sync([place], tmp_path / "index"))
     (place / "docs.jsonl").rename(tmp_path / "docs.jsonl")
     with pytest.raises(InputError, match=r"docs\.jsonl: the documents of this collection are gone"):
         sync([place], tmp_path / "index")
+    (place / "part.tsv").write_text("d\tDogs.\n")  # it may have lain there
+    with pytest.raises(InputError, match=r"docs\.jsonl: the documents of this collection are gone"):
+        update(tmp_path / "index")
+    (tmp_path / "docs.jsonl").rename(place / "docs.jsonl")
+    (place / "part.tsv").unlink()
+    assert not any(update(tmp_path / "index"))  # records what lies beside
+    (place / "docs.jsonl").unlink()
     (place / "part.tsv").write_text("d\tDogs.\n")
-    assert sync([place], tmp_path / "index").vanished == [str(place / "docs.jsonl")]
+    if "notes.txt" in earlier:  # would be read with the new file
+        with pytest.raises(InputError, match=r"docs\.jsonl: the documents of this collection are gone"):
+            update(tmp_path / "index")
+    else:
+        assert update(tmp_path / "index").vanished == [str(place / "docs.jsonl")]
 
 
 @pytest.mark.parametrize("pattern", ["r*/sub/../docs/*.txt", "r*/../real/docs/*.txt"])

@@ -42,7 +42,10 @@ FORMULA = frozenset(
 )
 _OFFICE = ("o:", "st1:", "w:")  # prefixes of elements of Outlook and Word, which separate no words either
 _COMMENT = re.compile(
-    r"<(script|style)\b.*?(?:</\1|\Z)|(?P<empty><!--?-?>)|<!--.*?-->|(?P<open><!--.*)", re.DOTALL | re.IGNORECASE
+    r"<(script|style)\b.*?(?:</\1|\Z)|<!\[CDATA\[.*?(?:]]>|\Z)"  # and tags: no comment begins inside
+    r"""|<[a-z/](?:[^<>"']|"[^"]*"|'[^']*')*>"""
+    r"|(?P<empty><!--?-?>)|<!--.*?-->|(?P<open><!--.*)",
+    re.DOTALL | re.IGNORECASE,
 )
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _CELLS = ("td", "th", "mtd")

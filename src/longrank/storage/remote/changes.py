@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from longrank.errors import InputError, IntegrityError
+from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.storage.cache import cache_folder
 from longrank.storage.manifests import MANIFEST, sha256_of
 from longrank.storage.remote.addresses import address_of
@@ -29,7 +29,7 @@ from longrank.storage.transfers import shown
 from longrank.storage.workplace import LOCK, check_outside
 from longrank.types import Notes
 
-UPLOADING = "uploading.txt"  # beside the manifest: objects in FILES are of a first upload that has not ended
+UPLOADING = "uploading.txt"  # in FILES: the other objects there are of a first upload that has not ended
 _THREADS = 2  # files sent at a time; the store sends parts of large ones side by side
 
 
@@ -107,7 +107,8 @@ def _check_objects(store: Store, before: Contents | None) -> None:
     Raises:
         InputError: such objects.
     """
-    if before is None and (there := files_of(store)) and store.seen(UPLOADING, 1).state is None:
+    objects = store.objects(FILES) if before is None else {}
+    if (there := files_of(objects)) and UPLOADING not in objects:
         what = f"holds {len(there)} objects whose names are checksums, and no index that names them"
         fix = "choose another address, or remove them if they are of an upload by an earlier version of longrank"
         raise InputError(what, path=f"{store.address}/{FILES}", fix=fix)
@@ -157,24 +158,29 @@ def _sent(
     Returns:
         The files with the names of their objects, and the names of the objects there that the folder does not need.
     """
-    there, (seen, before) = files_of(store), found
-    if before is None and (unfinished := store.seen(UPLOADING, 1)).state is None:
-        store.replace(UPLOADING, b"longrank removes this object when the first upload ends\n", unfinished)
+    objects, (seen, before) = store.objects(FILES), found
+    there = files_of(objects)
+    if before is None and UPLOADING not in objects:
+        objects[UPLOADING] = Stored(0, None)
+        store.replace(f"{FILES}/{UPLOADING}", b"The objects here are of an upload.\n", Seen(None, None))
     contents = _placed(contents, there, _kept(there, seen, before), first=before is None)
     wanted = {file.key: (folder / name, file) for name, file in contents.files.items()}
     missing = [wanted[key] for key in wanted if key not in there]
     notes.add(f"files that {store.address} had already, which are not sent again", count=len(wanted) - len(missing))
     if missing:
         _send(store, missing)
-    return contents, [name for name in there if name not in wanted]
+    marks = [UPLOADING] if UPLOADING in objects else []
+    return contents, [*(name for name in there if name not in wanted), *marks]
 
 
 def _publish(store: Store, contents: Contents, seen: Seen, unnamed: Sequence[str]) -> None:
     """Replace the manifest, and remove the objects that it does not name; nothing, if it is there already."""
     if seen.content != contents.written:
         store.replace(MANIFEST, contents.written, seen)
-        first = [UPLOADING] if seen.content is None else []
-        store.remove([*first, *(f"{FILES}/{name}" for name in unnamed)])
+        store.remove([f"{FILES}/{name}" for name in unnamed if name != UPLOADING])
+        if UPLOADING in unnamed:
+            with suppress(LongRankError):  # an account that may only write: a later change removes the mark
+                store.remove([f"{FILES}/{UPLOADING}"])
 
 
 def _kept(there: Mapping[str, Stored], seen: Seen, before: Contents | None) -> list[str]:

@@ -106,9 +106,9 @@ def read_contents(store: Store) -> Contents:
         ) from None
 
 
-def files_of(store: Store) -> dict[str, Stored]:
-    """Return the objects of a folder's files by their names below `FILES`; others there are not the folder's."""
-    return {name: one for name, one in store.objects(FILES).items() if _KEY.fullmatch(name)}
+def files_of(objects: Mapping[str, Stored]) -> dict[str, Stored]:
+    """Return the objects of a folder's files among those in `FILES`, by their names; others are not the folder's."""
+    return {name: one for name, one in objects.items() if _KEY.fullmatch(name)}
 
 
 def seen_contents(store: Store) -> tuple[Seen, Contents | None]:

@@ -18,7 +18,7 @@ from longrank.storage.folders import sync_tree
 from longrank.storage.locks import unlocked_behind
 from longrank.storage.manifests import MANIFEST, sha256_of
 from longrank.storage.remote.addresses import address_of
-from longrank.storage.remote.contents import Contents, File, files_of, parsed, read_contents, seen_contents
+from longrank.storage.remote.contents import FILES, Contents, File, files_of, parsed, read_contents, seen_contents
 from longrank.storage.remote.downloads import Download, download, link_or_copy
 from longrank.storage.remote.store import Store
 from longrank.storage.workplace import LOCK
@@ -78,7 +78,7 @@ def check_objects(place: Path | str) -> None:
         InputError, MissingExtra: as `local`.
     """
     store = Store(address_of(place))
-    contents, there = read_contents(store), files_of(store)
+    contents, there = read_contents(store), files_of(store.objects(FILES))
     for name, file in contents.files.items():
         if file.key not in there or there[file.key].size != file.size:
             raise IntegrityError(f"{store.address}: {name} is missing or of another size; upload the index again")
