@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +55,19 @@ def open_source(source: Any, notes: Notes) -> Source:
     if not isinstance(source, Index) and (str(source).startswith(IRDS) or documents_of(Path(source)) is not None):
         return _of_collection(open_collection(source), notes)
     index = Index.open(source)
-    if index.options.expansions:
-        notes.say("terms include the predicted queries that were indexed with the documents")
-    return Source(lambda: index, {"words": words, "terms": lambda number, _: int(index.lengths[number])})
+    options = index.options
+    indexed = {
+        "terms include the predicted queries that were indexed with the documents": bool(options.expansions),
+        f"terms include the documents' own {options.original_copies} times": options.original_copies > 1,
+        f"terms include fields that are no part of the text: {', '.join(options.index_only)}": bool(options.index_only),
+        "terms are of texts without titles": not options.index_title,
+    }
+    for note in (note for note, holds in indexed.items() if holds):
+        notes.say(note)
+    counts: dict[str, Count] = {"words": words, "terms": lambda number, _: int(index.lengths[number])}
+    if options.title_in_text:  # a title counts once
+        return Source(lambda: (replace(document, title="") for document in index), counts)
+    return Source(lambda: index, counts)
 
 
 def _of_collection(parts: Collection, notes: Notes) -> Source:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from longrank.config import Assignments, override, validated
 from longrank.protocols import Segmenter
-from longrank.ranking.passages import texts_read
+from longrank.ranking.passages import repeats_title, texts_read
 from longrank.ranking.settings import Passages
 from longrank.registries import lookup
 from longrank.text.segment import make_segmenter
@@ -85,6 +85,8 @@ class Reading:
             remarks["passages left out"] = left_out
         if segmentation.title is not None:
             remarks["titles cut"] = 1
+        if self._settings.title and repeats_title(document):
+            remarks["documents whose text begins with their title, which is read twice there"] = 1
         passages = segmentation.passages
         texts = texts_read(cut, segmentation, title=self._settings.title)
         filled = tuple(text if passage.text else "" for text, passage in zip(texts, passages, strict=True))

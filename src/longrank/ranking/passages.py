@@ -43,6 +43,14 @@ _COUNTING_WORDS = ("windows(unit=word,", "even(unit=word,", "sections(")  # by b
 UNREAD_TITLE = "candidates with a title and no text, scored as an empty text; the setting title=true reads titles"
 
 
+TITLE_TWICE = "some texts begin with their title, which is read twice there; the setting title=false reads it once"
+
+
+def repeats_title(document: Document) -> bool:
+    """Tell whether a text begins with the title of its document, as in an index that was built with title_in_text."""
+    return bool(document.title) and f"{document.text}\n".startswith(f"{document.title}\n")
+
+
 class PassageDocumentScorer:
     """Scores documents passage by passage: the DocumentScorer of MaxP, Birch, Santos and others.
 
@@ -118,6 +126,8 @@ class PassageDocumentScorer:
         if not self.title:
             blank = [document.doc_id for _, document, _ in block if document.title and not document.text.strip()]
             self.notes.add(UNREAD_TITLE, next(iter(blank), ""), len(blank))
+        elif any(repeats_title(document) for _, document, _ in block):
+            self.notes.say(TITLE_TWICE)
         tasks = [self._task(candidate, segmented[candidate.document.doc_id], statistics) for candidate in block]
         selected = self.selector.select(tasks, weights=weights)
         narrowed = [_narrowed(task, chosen.positions) for task, chosen in zip(tasks, selected, strict=True)]

@@ -14,9 +14,10 @@ from longrank.aggregation import make_aggregator
 from longrank.aggregation.run import aggregate_run
 from longrank.errors import InputError, LongRankError
 from longrank.formats.evidence import read_evidence
+from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.protocols import Candidate, PassageScores
-from longrank.ranking.passages import FEW_BLANKS, UNREAD_TITLE, PassageDocumentScorer
+from longrank.ranking.passages import FEW_BLANKS, TITLE_TWICE, UNREAD_TITLE, PassageDocumentScorer
 from longrank.ranking.pipeline import Pipeline, open_pipeline, rerank
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
@@ -430,3 +431,11 @@ def test_candidates_whose_title_is_not_read_and_that_have_no_other_text_are_coun
     )
     assert len(found["q"]) == 3
     assert pipeline.scorer.notes[UNREAD_TITLE] == int(not title)
+
+
+def test_a_title_that_begins_its_text_is_said_to_be_read_twice() -> None:
+    rows = [{"id": "a", "title": "Foxes", "text": "run"}, {"id": "b", "title": "A fox", "text": "sleeps"}]
+    for title_in_text in (False, True):
+        index = longrank.Index.build(rows, corpus=CorpusOptions(title_in_text=title_in_text))
+        found = longrank.search(index, "fox", pipeline="lexical", assignments={"title": True})
+        assert (TITLE_TWICE in found.notes.lines()) == title_in_text

@@ -14,6 +14,7 @@ import pytest
 from evidences import evidence, write_evidence
 from longrank.collections import read_answers, read_gold_spans
 from longrank.errors import InputError
+from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.types import Document
 from longrank.verbs.analyze import analyze
@@ -173,3 +174,16 @@ def test_documents_that_change_before_examples_are_shown_are_refused(
     monkeypatch.setattr(collection, "examples_text", replaced)
     with pytest.raises(InputError, match=r"docs\.jsonl: has changed since it was opened"):
         analyze.collection(folder, show_text=True)
+
+
+def test_an_index_of_other_texts_is_refused() -> None:
+    """Texts that begin with titles shift offsets."""
+    rows = [{"id": "d1", "title": "A title", "text": DOCUMENTS[0].text}, {"id": "d2", "text": "x"}]
+    for title_in_text in (False, True):
+        index = Index.build(rows, corpus=CorpusOptions(title_in_text=title_in_text))
+        options: dict[str, Any] = {"qrels": QRELS, "answers": ANSWERS, "index": index}
+        if title_in_text:
+            with pytest.raises(InputError, match="its text has 37 characters in the index and 29 in the collection"):
+                analyze.evidence(EVIDENCE, DOCUMENTS, **options)
+        else:
+            assert analyze.evidence(EVIDENCE, DOCUMENTS, **options).values.pairs == 2

@@ -89,7 +89,10 @@ def evidence(
             raise InputError(f"the collection has no {_GOLD[by]}", about=("gold",), fix=_MISSING[by])
         grades = read_qrels(relevant, notes)
         known = gold_collection(opened.documents(), grades, judged, texts, level=level, notes=notes)
-        digest = None if index is None else (index if isinstance(index, Index) else Index.open(index)).digest
+        searched = None if index is None else Index.open(index)
+        if searched is not None:
+            _check_texts(searched, known)
+        digest = None if searched is None else searched.digest
         inputs = {
             name: read_orders(source, lambda: _queries(queries, notes), known.lengths, notes, digest=digest)
             for name, source in named_sources(evidence).items()
@@ -98,6 +101,20 @@ def evidence(
     result = shown_result(inputs, pairs, cutoffs, answers=by == "answers", seed=seed)
     record = {**places_of(gold=gold), "level": level, "samples": SAMPLES, "result": result}
     return Analysis(result, shown_text(result), record, lambda path: plot_shown(path, result), notes)
+
+
+def _check_texts(index: Index, known: GoldCollection) -> None:
+    """Refuse an index whose texts are other ones than the collection's, such as texts with titles.
+
+    Raises:
+        InputError: names the first relevant document whose text has another length.
+    """
+    for doc_id in dict.fromkeys(doc_id for _, doc_id in known.pairs if doc_id in index):
+        length = len(index.document(doc_id, metadata=False).text)
+        if length != known.lengths[doc_id]:
+            what = f"its text has {length} characters in the index and {known.lengths[doc_id]} in the collection"
+            fix = "offsets do not fit: give the index as the collection, with queries and judgments"
+            raise InputError(f"the index has other texts than the collection: {what}", got=doc_id, fix=fix)
 
 
 _GOLD = {"answers": "answers", "spans": "judgments of passages"}
