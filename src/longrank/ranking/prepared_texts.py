@@ -69,7 +69,7 @@ def prepared_texts(
         )
     if not isinstance(query, str) or not query.strip():
         raise InputError("the query is empty" if isinstance(query, str) else "the query is not a text", got=query)
-    documents = listed_texts(documents, "texts")
+    documents = listed_texts(_labelled(documents), "texts")
     if not documents:
         raise InputError("list of documents must not be empty")
     tokenizer = tokenizer_of(scorer)
@@ -87,6 +87,11 @@ def prepared_texts(
     unread = tuple(a or b for a, b in zip(cut, fewer, strict=True))
     ids = tuple(document.doc_id for document in given)
     return PreparedTexts(Query("q", text), block, unread, query_cut or scorer.cuts_query(text), ids)
+
+
+def _labelled(documents: Any) -> Any:
+    """Return a Series of pandas as (label, text) pairs: its labels are ids. Other values stay as they are."""
+    return documents.items() if hasattr(documents, "items") and hasattr(documents, "to_frame") else documents
 
 
 def tokenizer_of(scorer: PassageDocumentScorer) -> OffsetTokenizer | None:
@@ -115,8 +120,6 @@ def listed_texts(values: Any, kind: str) -> list[Any]:
         or not isinstance(values, Iterable)
     ):
         raise InputError(f"a list of {kind} is needed, not a {type(values).__name__}", got=values)
-    if hasattr(values, "items") and hasattr(values, "to_frame"):  # a Series of pandas: its labels are ids
-        return list(values.items())
     return list(values)
 
 

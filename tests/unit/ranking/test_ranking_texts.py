@@ -207,6 +207,8 @@ def test_documents_may_be_mappings_and_pairs_and_results_have_their_ids(reranker
     pandas = pytest.importorskip("pandas")
     labelled = reranker.rank("fox", pandas.Series(["moon", "a fox"], index=[10, 11]))
     assert [(one.index, one.doc_id) for one in labelled] == [(1, "11"), (0, "10")]
+    pairs = pandas.Series([("fox", "a fox"), ("fox", "moon")], index=["x", "y"])
+    assert reranker.predict(pairs).tolist() == reranker.predict(list(pairs)).tolist()
     for wrong, message in ((("a", "b", "c"), "mapping or an .id, text. pair"), ({"name": "x"}, "no text")):
         with pytest.raises(InputError, match=message):
             reranker.rank("fox", [wrong])
