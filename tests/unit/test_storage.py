@@ -349,10 +349,11 @@ def test_a_second_process_is_refused_and_a_dead_owner_frees_the_lock(tmp_path: P
 
 
 def test_a_lock_empties_no_file_of_a_user(tmp_path: Path) -> None:
-    (tmp_path / ".lock").write_bytes(b"mine \xff")
-    with pytest.raises(InputError, match=r"\.lock: is no lock file of longrank"), lock(tmp_path / ".lock"):
-        raise AssertionError("the file was taken for a lock")
-    assert (tmp_path / ".lock").read_bytes() == b"mine \xff"
+    for mine in (b"mine \xff", b"\0\0\0\0mine", b"pid\0mine", b"p\0\0\0mine"):
+        (tmp_path / ".lock").write_bytes(mine)
+        with pytest.raises(InputError, match=r"\.lock: is no lock file of longrank"), lock(tmp_path / ".lock"):
+            raise AssertionError("the file was taken for a lock")
+        assert (tmp_path / ".lock").read_bytes() == mine
     for torn in (b"", b"p", b"pid", b"pid 7", b"\0" * 20, b"pi\0\0\0"):
         (tmp_path / ".lock").write_bytes(torn)
         with lock(tmp_path / ".lock"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from glob import escape
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -184,8 +185,10 @@ def _documents(source: str, composer: Composer, notes: Notes, options: CorpusOpt
 
 def _name_exclude(error: InputError, file: Path, source: str, options: CorpusOptions) -> None:
     """Name the option that leaves a faulty file out in its error, if the folder has others."""
-    if options.guess and error.path is not None and not named_files(Path(source), options):
-        error.fix = "; ".join(filter(None, (error.fix, f"or leave it out: --exclude '{file.name}'")))
+    updates, folder = options.files.only is not None, Path(source)
+    if options.guess and not updates and error.path is not None and not named_files(folder, options):
+        option = f"longrank index --exclude '/{escape(file.relative_to(folder).as_posix())}'"
+        error.fix = "; ".join(filter(None, (error.fix, f"or leave it out: {option}")))
         error.located(error.path)
 
 

@@ -7,6 +7,7 @@ a commit (40 hexadecimal digits); only a commit always names the same files.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -29,6 +30,7 @@ learn from queries that it tests: without them, notes of scorers and the headers
 _SECONDS = 10.0  # to wait for the list of a model's files, without a second try
 _ASKING, _ASKED = Lock(), set[tuple[Path | str, ...]]()
 """Snapshots and files that this process has asked the hub for; one thread asks, and others wait for its answer."""
+os.register_at_fork(after_in_child=_ASKING._at_fork_reinit)  # type: ignore[attr-defined]  # as the standard library does
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 
 

@@ -14,6 +14,7 @@ from longrank.errors import BeingWritten, InputError
 from longrank.storage.temporaries import is_still
 
 _OWNER = "pid "  # begins a lock file; a file of the user, which a lock would empty, begins otherwise
+_LONGEST = 1000  # characters of a lock file
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
@@ -45,7 +46,8 @@ def lock(path: Path) -> Iterator[None]:
         ):  # its owner has just removed it, so the next process may lock a new file
             raise _taken(path)
         stream.seek(0)
-        if not _OWNER.startswith(stream.read(len(_OWNER)).rstrip("\0")):  # a power cut may leave a part of it
+        written = stream.read(_LONGEST).rstrip("\0")  # a power cut may leave a part of it
+        if not (written.startswith(_OWNER) or _OWNER.startswith(written)):
             raise InputError("is no lock file of longrank", path=path, fix="rename it, or choose another output")
         stream.truncate(0)
         with suppress(OSError):  # a full disk: the lock holds without a name, and the output tells of the disk

@@ -42,8 +42,7 @@ FORMULA = frozenset(
 )
 _OFFICE = ("o:", "st1:", "w:")  # prefixes of elements of Outlook and Word, which separate no words either
 _COMMENT = re.compile(
-    r"<(script|style)\b.*?(?:</\1|\Z)|<!\[CDATA\[.*?(?:]]>|\Z)"  # and tags: no comment begins inside
-    r"""|<[a-z/](?:[^<>"']|"[^"]*"|'[^']*')*>"""
+    r"<(script|style)\b.*?(?:</\1|\Z)|<!\[CDATA\[.*?(?:]]>|\Z)"  # no comment begins inside
     r"|(?P<empty><!--?-?>)|<!--.*?-->|(?P<open><!--.*)",
     re.DOTALL | re.IGNORECASE,
 )

@@ -108,7 +108,7 @@ def _check_objects(store: Store, before: Contents | None) -> None:
         InputError: such objects.
     """
     objects = store.objects(FILES) if before is None else {}
-    if (there := files_of(objects)) and UPLOADING not in objects:
+    if (there := files_of(objects)) and UPLOADING not in objects and store.seen(MANIFEST, 1).state is None:
         what = f"holds {len(there)} objects whose names are checksums, and no index that names them"
         fix = "choose another address, or remove them if they are of an upload by an earlier version of longrank"
         raise InputError(what, path=f"{store.address}/{FILES}", fix=fix)

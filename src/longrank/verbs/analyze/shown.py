@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,9 @@ def evidence(
         if searched is not None:
             _check_texts(searched, known)
         digest = None if searched is None else searched.digest
+        read = cache(lambda: _queries(queries, notes))
         inputs = {
-            name: read_orders(source, lambda: _queries(queries, notes), known.lengths, notes, digest=digest)
+            name: read_orders(source, read, known.lengths, notes, digest=digest)
             for name, source in named_sources(evidence).items()
         }
     pairs = _with_gold(known, _common(inputs, known.pairs, notes), by, notes)
@@ -113,7 +115,7 @@ def _check_texts(index: Index, known: GoldCollection) -> None:
         length = len(index.document(doc_id, metadata=False).text)
         if length != known.lengths[doc_id]:
             what = f"its text has {length} characters in the index and {known.lengths[doc_id]} in the collection"
-            fix = "offsets do not fit: give the index as the collection, with queries and judgments"
+            fix = "offsets do not fit: measure evidence of an index of the collection's own texts"
             raise InputError(f"the index has other texts than the collection: {what}", got=doc_id, fix=fix)
 
 
