@@ -75,7 +75,7 @@ def absolute_path(path: str) -> str:
     return plain if given.resolve() == Path(plain).resolve() else str(given.resolve())
 
 
-def naming_files() -> Callable[[Path], str]:
+def absolute_paths() -> Callable[[Path], str]:
     """Return a function that gives files their absolute paths, as `absolute_path`; it looks at each folder once."""
     folder = lru_cache(maxsize=None)(lambda parent: absolute_path(str(parent)))
     return lambda path: str(Path(folder(path.parent), path.name))

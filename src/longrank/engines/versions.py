@@ -16,12 +16,16 @@ PACKAGES = ("numpy", "scipy", "numba", "torch", "transformers", "tokenizers", "s
 def installed() -> dict[str, str]:
     """Return the version of Python, of LongRank's source files and of each installed package of `PACKAGES`."""
     found = {"Python": ".".join(platform.python_version_tuple()[:2]), "longrank": _source_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    versions = {name: version_of(name) for name in PACKAGES}
+    return found | {name: known for name, known in versions.items() if known is not None}
+
+
+def version_of(package: str) -> str | None:
+    """Return the version of an installed package, without importing it; None if it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def difference(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:

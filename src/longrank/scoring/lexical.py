@@ -23,6 +23,7 @@ import numpy as np
 from longrank.errors import InputError
 from longrank.index.similarity import idf
 from longrank.protocols import CollectionStatistics, PassageScores, ScoringTask
+from longrank.scoring.mixed import MixedScorer
 from longrank.scoring.passage_terms import Analyzer, PassageTerms
 from longrank.text.analysis import ANALYZERS, note_query
 from longrank.types import Document, Notes, Query
@@ -145,7 +146,7 @@ def reads_words(scorer: object) -> bool:
 def note_words(scorer: object, query: Query, statistics: CollectionStatistics, notes: Notes) -> None:
     """Count a query as `note_query`, and a query whose words tell no passages apart, if no model does so in a mix."""
     note_query(query, statistics.query_terms, notes)
-    is_mix = getattr(scorer, "unit", "") == "mixed" and not reads_words(getattr(scorer, "selector", None))
+    is_mix = getattr(scorer, "unit", "") == MixedScorer.unit and not reads_words(getattr(scorer, "selector", None))
     if not is_mix and not _query_weights(statistics, query):
         what = "queries without a word of the documents that is no stop word: by words, every passage scores 0"
         notes.add(what, query.query_id)

@@ -8,12 +8,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, metadata, requires, version
+from importlib.metadata import PackageNotFoundError, metadata, requires
 from pathlib import Path
 from typing import NamedTuple
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from longrank.engines.versions import version_of
 from longrank.small_files import size_text
 from longrank.storage.cache import cache_folder, entries, size_of
 
@@ -47,24 +48,17 @@ def doctor(environment: Mapping[str, str]) -> Iterator[Finding]:
         >>> next(doctor({})).name
         'longrank'
     """
-    yield Finding("versions", "longrank", _version("longrank") or "not installed: run from the sources")
+    yield Finding("versions", "longrank", version_of("longrank") or "not installed: run from the sources")
     yield Finding("versions", "python", f"{platform.python_version()} at {sys.executable}")
     yield Finding("versions", "system", platform.platform())
     for package in _PACKAGES:
-        yield Finding("versions", package, _version(package) or "not installed")
+        yield Finding("versions", package, version_of(package) or "not installed")
     yield from _extras()
     yield from _processor()
     yield Finding("machine", "GPU", _gpu())
     yield Finding("machine", "Java", _java())
     yield from _caches(environment)
     yield Finding("network", "Hugging Face hub", _hub(environment))
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _extras() -> Iterator[Finding]:
@@ -76,7 +70,7 @@ def _extras() -> Iterator[Finding]:
     for name in names:
         needed = [line for line in requirements if re.search(rf"extra == .{name}.$", line.strip())]
         packages = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in needed]
-        missing = [package for package in packages if _version(package) is None]
+        missing = [package for package in packages if version_of(package) is None]
         yield Finding("extras", name, f"missing: {', '.join(missing)}" if missing else "installed")
 
 

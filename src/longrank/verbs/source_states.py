@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISREG
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from longrank.collections.collection import IRDS, is_folder
 from longrank.collections.databases import is_address, shown_source
@@ -16,18 +16,18 @@ from longrank.collections.documents import places_of
 from longrank.collections.files import files_of
 from longrank.collections.patterns import (
     absolute_path,
+    absolute_paths,
     absolute_pattern,
     is_pattern,
     listed_folders,
     matching,
-    naming_files,
 )
 from longrank.errors import InputError
 from longrank.formats.cord19 import is_cord19
 from longrank.formats.records import CorpusOptions, FileOptions
 from longrank.index.sources import Sources, SourceState
 from longrank.types import Notes
-from longrank.verbs.collection_changes import check_kinds
+from longrank.verbs.collection_changes import beside_documents, check_kinds
 from longrank.verbs.full_texts import NO_TEXTS, digest_of_texts
 from longrank.verbs.rows_digest import rows_state
 
@@ -39,6 +39,18 @@ None: the file is away. Inodes are left out, since some network disks change the
 
 _UNREAD = "unread "
 _GONE = (FileNotFoundError, NotADirectoryError)
+
+
+class Present(NamedTuple):
+    """Present state of an index's sources.
+
+    Attributes:
+        files: the states of the files and databases.
+        beside: files and folders beside the documents of collections, which are not read (`beside_documents`).
+    """
+
+    files: dict[str, SourceState]
+    beside: tuple[str, ...]
 
 
 def absolute(place: str) -> str:
@@ -86,7 +98,7 @@ def states_of(
     if any(place.startswith(IRDS) or not (Path(place).is_file() or is_folder(Path(place))) for place in places):
         return None
     quiet = replace(corpus, files=replace(corpus.files, skipped=None, visited=None))
-    name = naming_files()
+    name = absolute_paths()
     try:
         files = [(name(file.path), format) for place in places for file, format in files_of(place, quiet, Notes())]
     except (InputError, OSError) as error:
@@ -100,10 +112,8 @@ def states_of(
     return states
 
 
-def states_now(
-    sources: Sources, index: Path, left: dict[str, str], sizes: dict[str, SizeAndTime]
-) -> dict[str, SourceState]:
-    """Return the present state of the sources' files; ids are those of the record. `sizes` gets sizes and times.
+def states_now(sources: Sources, index: Path, left: dict[str, str], sizes: dict[str, SizeAndTime]) -> Present:
+    """Return the present state of the sources; ids are those of the record. `sizes` gets sizes and times of files.
 
     A file that cannot be opened has the state of the record, or none if it is new; `left` gets its path and the fault.
 
@@ -137,7 +147,7 @@ def states_now(
         states[place] = rows_state(place, sources.corpus)
         if place in known:
             states[place] = states[place]._replace(ids=known[place].ids)
-    return states
+    return Present(states, beside_documents(folders, sources.corpus))
 
 
 def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str, str]) -> list[str]:
@@ -223,7 +233,7 @@ def noting_visits(
     """
 
     changed = set[str]()
-    name_of = naming_files()
+    name_of = absolute_paths()
 
     def visit(path: Path, whole: bool) -> None:
         name = name_of(path)

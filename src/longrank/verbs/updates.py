@@ -19,7 +19,6 @@ from longrank.index.writer import IndexWriter
 from longrank.storage.remote import changing
 from longrank.types import Notes
 from longrank.verbs.changed_documents import noting_replaced, other_than_stored
-from longrank.verbs.collection_changes import beside_documents
 from longrank.verbs.emptied_sources import check_full_texts, check_not_emptied
 from longrank.verbs.recorded_build import telling_state
 from longrank.verbs.rows_digest import RowsDigest, digested
@@ -107,7 +106,7 @@ def _updated(
 ) -> Changes:
     index, sources = Index(folder), _recorded(folder, skipped)
     sizes: dict[str, SizeAndTime] = {}
-    now = states_now(sources, folder, left, sizes)
+    now, beside = states_now(sources, folder, left, sizes)
     changes = _compared(sources.files, now)
     if dry_run:
         if not sources.is_of(index.digest):
@@ -115,7 +114,6 @@ def _updated(
                 "another command has changed the index since its last update: an update compares all files with it"
             )
         return changes
-    beside = beside_documents(places_now(sources, folder), sources.corpus)
     if now == sources.files and sources.is_of(index.digest) and not merge:
         if sources.beside != beside:
             with suppress(LongRankError), index.writer(notes):  # an index that cannot be written to is up to date
@@ -124,7 +122,7 @@ def _updated(
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := _recorded(folder, skipped)) != sources:  # another update has ended meanwhile
-            sources, now = newest, states_now(newest, folder, left, sizes)
+            sources, (now, beside) = newest, states_now(newest, folder, left, sizes)
             changes = _compared(sources.files, now)
         index = Index(folder)
         if merge:
