@@ -133,6 +133,7 @@ def test_a_run_replaces_runs_alone(tmp_path: Path, capsys: pytest.CaptureFixture
     command = ["fuse", str(tmp_path / "a.run"), str(tmp_path / "a.run"), "--method", "rrf", "-o"]
     run = b"q\tQ0\td\t1\t2\tt\r\n"
     runs = [b"", b"\n\n", run, b"\n" + run, b"\xef\xbb\xbf" + run, b"# by hand\n" + run, b"q\xe9 Q0 d 1 inf t\n"]
+    runs += [b"#1 Q0 d 1 2 t\n", "a\u3000b Q0 d\xa0e 1 2 t\n".encode(), b"# six words of\n# a comment here\n" + run]
     for content in (*runs, *map(gzip.compress, runs)):
         (tmp_path / "o.run").write_bytes(content)
         assert main([*command, str(tmp_path / "o.run")]) == 0

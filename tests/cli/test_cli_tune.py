@@ -213,6 +213,25 @@ def test_folds_that_were_made_stay_where_they_are_used(folder: Path, name: str) 
     assert "folds.json" not in contents()
 
 
+@pytest.mark.parametrize("given", [False, True])
+def test_folds_that_a_user_puts_beside_a_result_stay(
+    folder: Path, capsys: pytest.CaptureFixture[str], given: bool
+) -> None:
+    assert tune() == 0
+    folds = Path("folds.json").read_bytes()
+    Path("out/folds.json").write_bytes(folds)
+    if given:
+        assert tune("--protocol", "folds", "--folds", "out/folds.json") == 0
+    assert tune() == 0
+    assert tune("--protocol", "folds", "--folds", "folds.json") == 0
+    before = contents()
+    assert before["folds.json"] == folds
+    assert tune("--protocol", "folds", "--make-folds", "2") == 2
+    error = capsys.readouterr().err
+    assert "out/folds.json: is no part of the earlier result, and would be replaced; move it" in error
+    assert contents() == before
+
+
 def test_interrupted_while_searching_the_same_command_goes_on_to_the_same_bytes(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

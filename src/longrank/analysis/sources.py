@@ -60,7 +60,8 @@ def open_source(source: Any, notes: Notes) -> Source:
         "terms include the predicted queries that were indexed with the documents": bool(options.expansions),
         f"terms include the documents' own {options.original_copies} times": options.original_copies > 1,
         f"terms include fields that are no part of the text: {', '.join(options.index_only)}": bool(options.index_only),
-        "terms are of texts without titles": "title" not in (*options.fields, *options.index_only),
+        "terms are of texts without titles": not options.title_in_text
+        and "title" not in (*options.fields, *options.index_only),
     }
     for note in (note for note, holds in indexed.items() if holds):
         notes.say(note)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from glob import escape
 from numbers import Integral
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from longrank.collections.collection import IRDS, Collection, is_folder, is_in_catalogue, missing, open_collection
@@ -187,7 +188,7 @@ def _name_exclude(error: InputError, file: Path, source: str, options: CorpusOpt
     """Name the option that leaves a faulty file out in its error, if the folder has others."""
     updates, folder = options.files.only is not None, Path(source)
     if options.guess and not updates and error.path is not None and not named_files(folder, options):
-        option = f"longrank index --exclude '/{escape(file.relative_to(folder).as_posix())}'"
+        option = f"longrank index --exclude {quote('/' + escape(file.relative_to(folder).as_posix()))}"
         error.fix = "; ".join(filter(None, (error.fix, f"or leave it out: {option}")))
         error.located(error.path)
 

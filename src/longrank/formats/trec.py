@@ -12,6 +12,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from array import array
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
@@ -226,15 +227,23 @@ def _note_contradictions(pairs: _Pairs, ranks: array[int], scores: array[float],
 
 
 def looks_like_run(path: Path) -> bool:
-    """Tell whether a file is empty, or its first line has the six columns of a run, with a rank and a score."""
+    """Tell whether a file is empty, or its first line but for comments is a row of a run."""
     try:
         with path.open("rb") as stream:
             packed = stream.peek(2)[:2] == b"\x1f\x8b"
             lines = gzip.GzipFile(fileobj=stream) if packed else stream
-            start = lines.read(_BEGINNING).decode("utf-8-sig", "replace")
-        columns = next((line.split() for line in start.splitlines() if line.strip() and line[0] != "#"), [])
-        return not start.strip() or (len(columns) == len(_RUN) and bool(list(map(float, columns[3:5]))))
-    except (OSError, EOFError, ValueError, zlib.error):
+            start = lines.read(_BEGINNING).removeprefix(BOM_UTF8)
+    except (OSError, EOFError, zlib.error):
+        return False
+    rows = [columns for line in start.splitlines() if (columns := line.split())]
+    return not rows or _is_row(next((row for row in rows if not row[0].startswith(b"#") or _is_row(row)), []))
+
+
+def _is_row(columns: Sequence[bytes]) -> bool:
+    """Tell whether the columns of a line are those of a run, with a rank and a score."""
+    try:
+        return len(columns) == len(_RUN) and bool(list(map(float, columns[3:5])))
+    except ValueError:
         return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from dataclasses import fields as dataclass_fields
 from typing import Any, NamedTuple
 
 
@@ -65,9 +66,17 @@ class IndexOptions:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> IndexOptions:
-        """Return the options of a JSON object from `as_json`."""
+        """Return the options of a JSON object from `as_json`.
+
+        Raises:
+            KeyError, TypeError: an unknown option, or a value of another type.
+        """
         expansions = tuple(ExpansionFile(**file) for file in value.get("expansions", ()))
         names: dict[str, Any] = {
             name: tuple(value[name]) for name in ("fields", "index_only", "metadata") if name in value
         }
-        return cls(**{**value, **names, "expansions": expansions})
+        options = cls(**{**value, **names, "expansions": expansions})
+        defaults = (option for option in dataclass_fields(cls) if option.default is not None)
+        if wrong := [o.name for o in defaults if type(getattr(options, o.name)) is not type(o.default)]:
+            raise TypeError(f"the option {wrong[0]} has a value of another type")
+        return options

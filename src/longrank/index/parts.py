@@ -32,6 +32,7 @@ class Part:
     Attributes:
         folder: its data folder.
         meta: the manifest of the data folder.
+        options: the options of the build.
         dead: bool[D], True: the document is deleted.
         documents: all documents, deleted documents included.
         postings: terms and postings of all documents.
@@ -44,6 +45,11 @@ class Part:
         self.folder, self.meta = folder, meta
         if meta["tf_type"] not in _TF_TYPES:
             raise IntegrityError(f"{folder}: counts of an unknown type ({meta['tf_type']!r}); build the index again")
+        try:
+            self.options = IndexOptions.from_json(meta["options"])
+        except (AttributeError, KeyError, TypeError) as error:
+            what = f"its options cannot be read ({error}): it is damaged, or of a later version of LongRank"
+            raise IntegrityError(f"{folder}: {what}") from None
         self.documents = Documents(folder)
         self.postings, self.forward = Postings(folder, meta["tf_type"]), Forward(folder, meta["tf_type"])
         path = folder / METADATA
@@ -62,11 +68,6 @@ class Part:
         if not (folder / MANIFEST).is_file():  # removed meanwhile: files that only some segments have seemed absent
             raise IntegrityError(f"{folder}: missing")
         return part
-
-    @property
-    def options(self) -> IndexOptions:
-        """The options of the build."""
-        return IndexOptions.from_json(self.meta["options"])
 
     @property
     def digest(self) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 from longrank.collections.documents import ID_NAMES, read_documents
 from longrank.errors import InputError
+from longrank.formats.ids import check_id
 from longrank.protocols import Candidate, CollectionStatistics
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.scoring.lexical import TextStatistics
@@ -16,8 +18,9 @@ from longrank.storage import digest_of
 from longrank.text.analysis import Analyzer
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
 from longrank.text.words import readable
-from longrank.types import UNMATCHED, Document, Query, is_frame
+from longrank.types import UNMATCHED, Document, Query, id_of, is_frame
 
+_LABELS = Path("labels")
 _CHARACTERS_PER_TOKEN = 100  # most tokens are shorter; only a beginning of the text is tokenised
 
 
@@ -90,8 +93,19 @@ def prepared_texts(
 
 
 def _labelled(documents: Any) -> Any:
-    """Return a Series of pandas as (label, text) pairs: its labels are ids. Other values stay as they are."""
-    return documents.items() if hasattr(documents, "items") and hasattr(documents, "to_frame") else documents
+    """Return a Series of pandas as (label, text) pairs if all its labels can be ids. Other values stay as they are."""
+    if not (hasattr(documents, "items") and hasattr(documents, "to_frame")):
+        return documents
+    labels, texts = list(documents.index), list(documents)
+    fit = all(map(_can_be_id, labels)) and not any(isinstance(text, Document) for text in texts)
+    return list(zip(labels, texts, strict=True)) if fit else texts
+
+
+def _can_be_id(label: Any) -> bool:
+    try:
+        return bool(check_id(id_of(label, "label"), "label", _LABELS))
+    except InputError:
+        return False
 
 
 def tokenizer_of(scorer: PassageDocumentScorer) -> OffsetTokenizer | None:

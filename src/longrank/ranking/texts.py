@@ -140,7 +140,7 @@ class Reranker:
         Args:
             query: the query.
             documents: texts, `Document`s, mappings such as ``{"title": ..., "text": ...}``, (id, text) pairs, or a
-                pandas Series, whose labels are ids; scores do not depend on ids.
+                pandas Series, whose labels are ids where all can be ids; scores do not depend on ids.
             k: number of documents to return; None: all.
             passages: passages shown per document.
             limits: limits of reading; None: no limits.

@@ -167,12 +167,15 @@ def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str,
 
 
 def _fault(path: str) -> OSError | None:
-    """Return the error of opening a file; None: it can be opened, is no file any more, or is a database."""
+    """Return the error of opening a file; None: it can be opened, is no file any more, or is a database.
+
+    A link whose target is away stands for a file that cannot be opened: its disk may not be mounted.
+    """
     try:
         if not is_address(path) and S_ISREG(Path(path).stat().st_mode):
             Path(path).open("rb").close()
-    except _GONE:
-        return None
+    except _GONE as error:
+        return error if Path(path).is_symlink() else None
     except OSError as error:
         return error
     return None

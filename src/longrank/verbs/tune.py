@@ -100,7 +100,7 @@ def tune(
         raise InputError("`seed` is of samples, and of folds that are made", got=seed, fix="leave it out")
     seed = 42 if seed is None else seed
     if folder is not None:
-        check_own(Path(folder), index, queries, qrels)
+        check_own(Path(folder), index, queries, qrels, makes_folds=isinstance(folds, int))
     axes = parse_axes(grid, tunable(preset, settings or {}))
     measure = str(parse_measure(measure))
     judgments = read_qrels(qrels, notes)

@@ -96,7 +96,8 @@ def weigh(
     if seed is not None and not isinstance(folds, int):
         raise InputError("`seed` is an option of folds that are made", got=seed, fix="give a number of folds")
     if folder is not None:
-        check_own(Path(folder), qrels, run, evidence, *(learn_on or ()), mark=WEIGHTS, command="weigh")
+        inputs, makes_folds = (qrels, run, evidence, *(learn_on or ())), isinstance(folds, int)
+        check_own(Path(folder), *inputs, mark=WEIGHTS, command="weigh", makes_folds=makes_folds)
     reranked = open_reranked(run, evidence, depth=depth, notes=notes, mix_method=mix_method)
     axes = parse_axes(grid, dict.fromkeys((ALPHA, *PASSAGES, *reranked.parts[1:]), float), "weight")
     if ALPHA not in axes:

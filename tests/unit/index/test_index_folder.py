@@ -523,6 +523,17 @@ def test_counts_of_an_unknown_type_are_refused(tmp_path: Path, tf_type: object) 
         Part(part.folder, part.meta | {"tf_type": tf_type})
 
 
+@pytest.mark.parametrize(
+    "options", [[], {"later": 1}, {"fields": 5}, {"compressed": 1}, {"analyzer": None}, {"expansions": [{}]}]
+)
+def test_unknown_options_of_a_segment_are_refused(tmp_path: Path, options: object) -> None:
+    (part,) = build_index(located(OLD), tmp_path / "index").parts
+    with pytest.raises(
+        IntegrityError, match=r"its options cannot be read \(.*\): it is damaged, or of a later version"
+    ):
+        Part(part.folder, part.meta | {"options": options})
+
+
 def test_any_flipped_bit_of_a_manifest_is_noticed_when_opening(tmp_path: Path) -> None:
     rng = random.Random(3)
     index = build_index(located(random_documents(3, seed=1)), tmp_path / "index")

@@ -207,6 +207,11 @@ def test_documents_may_be_mappings_and_pairs_and_results_have_their_ids(reranker
     pandas = pytest.importorskip("pandas")
     labelled = reranker.rank("fox", pandas.Series(["moon", "a fox"], index=[10, 11]))
     assert [(one.index, one.doc_id) for one in labelled] == [(1, "11"), (0, "10")]
+    for labels in (["a", "b c"], [1.5, 2.5], [None, "a"], pandas.to_datetime(["2020", "2021"]), [("a", 1), ("a", 2)]):
+        no_ids = reranker.rank("fox", pandas.Series(["moon", "a fox"], index=labels))
+        assert [(one.index, one.doc_id) for one in no_ids] == [(1, ""), (0, "")]
+    given = pandas.Series([Document("d", "", "a fox"), Document("e", "", "moon")])
+    assert [one.doc_id for one in reranker.rank("fox", given)] == ["d", "e"]
     pairs = pandas.Series([("fox", "a fox"), ("fox", "moon")], index=["x", "y"])
     assert reranker.predict(pairs).tolist() == reranker.predict(list(pairs)).tolist()
     for wrong, message in ((("a", "b", "c"), "mapping or an .id, text. pair"), ({"name": "x"}, "no text")):

@@ -63,6 +63,28 @@ def test_a_file_that_cannot_be_opened_is_left_out_of_a_build_and_indexed_later(
     assert read(tmp_path / "index") == {"a.txt": "Dogs bark.", "b.txt": "Cats purr."}
 
 
+def test_documents_stay_where_the_target_of_a_link_is_away(folder: Path, tmp_path: Path) -> None:
+    """Its disk may not be mounted; `git annex` leaves such links, too."""
+    (tmp_path / "disk").mkdir()
+    (folder / "b.txt").rename(tmp_path / "disk" / "b")
+    (folder / "b.txt").symlink_to(tmp_path / "disk" / "b")
+    (folder / "d.txt").symlink_to(tmp_path / "disk" / "d")  # never led anywhere
+    sync([folder], tmp_path / "index")
+    before = read(tmp_path / "index")
+    assert sorted(before.values()) == ["Cats purr.", "Dogs bark."]
+    (tmp_path / "disk").rename(tmp_path / "away")
+    assert not any(sync([folder], tmp_path / "index", notes=(notes := Notes())))
+    assert notes.lines() == [f"{LEFT} (first: {folder / 'b.txt'}: No such file or directory)"]
+    assert read(tmp_path / "index") == before
+    (tmp_path / "away" / "b").write_text("Cats hiss.")
+    (tmp_path / "away").rename(tmp_path / "disk")
+    sync([folder], tmp_path / "index")
+    assert sorted(read(tmp_path / "index").values()) == ["Cats hiss.", "Dogs bark."]
+    (folder / "b.txt").unlink()
+    sync([folder], tmp_path / "index")
+    assert sorted(read(tmp_path / "index").values()) == ["Dogs bark."]
+
+
 @pytest.mark.parametrize("pattern", ["notes/*/*.txt", "notes/**/*.txt", "**/*.txt"])
 @pytest.mark.parametrize("files_open", [False, True])
 def test_documents_of_a_folder_that_a_pattern_cannot_list_stay(

@@ -31,7 +31,9 @@ JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning
 _UNFINISHED = ".unfinished"
 
 
-def check_own(folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "tune") -> None:
+def check_own(
+    folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "tune", makes_folds: bool = False
+) -> None:
     """Refuse a folder that cannot be written to, or that holds something else or an input.
 
     Args:
@@ -39,10 +41,11 @@ def check_own(folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "t
         inputs: values and paths that are read, and lists of such; no file of them may be a file of the result.
         mark: the file that marks a result.
         command: name of the command, for the message.
+        makes_folds: True: the result has a file of folds.
 
     Raises:
         InputError: the folder cannot be written to, holds something else, or lies inside a finished folder; or an input
-            would be overwritten.
+            or other folds would be overwritten.
     """
     unfinished = folder / _UNFINISHED
     left = unfinished.read_text(encoding="utf-8") if unfinished.exists() else ""
@@ -56,6 +59,16 @@ def check_own(folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "t
     paths = [each for each in flat if isinstance(each, str | Path) and os.path.isfile(each)]  # noqa: PTH113 - odd names
     for name in (mark, RUN, TUNING, FOLDS):
         workplace.check_apart(folder / name, *paths)
+    if makes_folds and (folder / FOLDS).exists() and (folder / MANIFEST).exists() and not _made_folds(folder):
+        raise InputError("is no part of the earlier result, and would be replaced", path=folder / FOLDS, fix="move it")
+
+
+def _made_folds(folder: Path) -> bool:
+    """Tell whether a result made the file of folds in its folder; a user may have put a file there."""
+    try:
+        return left_unfinished(folder) or FOLDS in sealed_files(folder, "result")
+    except IntegrityError:
+        return False
 
 
 def _is_ours(mark: Path) -> bool:
@@ -103,7 +116,12 @@ def write_outcome(
         LongRankError: writing failed.
     """
     old = (folder / name).read_text(encoding="utf-8", errors="replace") if (folder / name).exists() else record
-    plots = _plots(folder, record) | _plots(folder, old)
+    replaced = [folder / MANIFEST, folder / name, folder / RUN, *_plots(folder, record), *_plots(folder, old)]
+    sealed = [name, RUN] if made is None else [name, RUN, FOLDS]
+    if isinstance(source, str | Path) and Path(source).resolve() == (folder / FOLDS).resolve():
+        sealed += [FOLDS] * _made_folds(folder)
+    elif _made_folds(folder):
+        replaced.append(folder / FOLDS)
     with writing(folder), temporary_folder(folder / name) as new:
         if made is not None:
             write_folds(made, new / FOLDS)
@@ -112,14 +130,13 @@ def write_outcome(
             stream.write(record)
         with atomic_write(folder / _UNFINISHED, "w") as stream:  # synced before anything that it stands for
             stream.write(name)
-        for path in (folder / MANIFEST, folder / name, folder / RUN, folder / FOLDS, *plots):
-            if not isinstance(source, str | Path) or path.resolve() != Path(source).resolve():
-                path.unlink(missing_ok=True)
+        for path in replaced:
+            path.unlink(missing_ok=True)
         for part in (FOLDS, RUN, name):
             if (new / part).exists():
                 (new / part).rename(folder / part)
         sync_folder(folder)
-    seal(folder, "result", [name, RUN, FOLDS])
+    seal(folder, "result", sealed)
     (folder / _UNFINISHED).unlink()
 
 
