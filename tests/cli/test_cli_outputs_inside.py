@@ -16,6 +16,7 @@ from longrank.index import Index
 from longrank.ranking.pipeline import open_pipeline
 from longrank.storage import seal
 from longrank.storage.workplace import check_outside
+from longrank.verbs.compare import compare
 from longrank.verbs.expand import expand
 
 FINISHED = ("my.index", "model", "checkpoint", "tuned")
@@ -166,6 +167,14 @@ def test_a_calibration_is_an_input_of_rerank(place: Path, capsys: pytest.Capture
 def test_a_score_cache_of_a_search_is_outside_finished_folders(place: Path) -> None:
     with pytest.raises(InputError, match=r"lies inside .*, a finished folder"):
         open_pipeline("my.index", "minilm", model="absent", score_cache=place / "my.index" / "cache")
+
+
+def test_no_file_of_a_comparison_or_of_predicted_queries_is_inside_a_finished_folder(place: Path) -> None:
+    with pytest.raises(InputError, match=r"lies inside .*, a finished folder"):
+        output = place / "my.index" / "a.evidence"
+        compare("my.index", "queries.jsonl", "a.run", None, model="absent", output_evidence=output)
+    with pytest.raises(InputError, match=r"lies inside .*, a finished folder"):
+        expand("docs.jsonl", "absent", place / "my.index" / "new.jsonl")
 
 
 def test_expansions_are_not_packed(place: Path) -> None:

@@ -326,6 +326,23 @@ def test_a_fetch_that_is_cut_goes_on_where_it_stopped(
     assert sorted(starts) == [0, *range(partial, len(text), 50_000)]  # 0: the manifest
 
 
+def test_a_change_whose_base_another_process_replaces_meanwhile_is_to_be_run_again(
+    s3: Stores, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(PLACE, a="old")
+    from longrank.storage.remote import changes
+
+    def fetched(store: Any, contents: Any) -> Path:
+        monkeypatch.undo()
+        write(PLACE, a="new")
+        raise FileNotFoundError("The specified key does not exist.")
+
+    monkeypatch.setattr(changes, "fetched", fetched)
+    with pytest.raises(BeingWritten, match="has changed the index meanwhile"), changing(PLACE):
+        pass
+    assert contents(local(PLACE)) == {"a": "new"}
+
+
 def test_a_file_that_is_damaged_in_the_store_is_refused(s3: Stores, cache: Path) -> None:
     write(PLACE, a="good")
     other_machine(cache)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -95,6 +97,30 @@ def test_notes_are_iterated_by_line_and_know_their_kinds() -> None:
 def test_a_document_survives_pickling_and_copying() -> None:
     document = Document("d", "title", "text", ((0, 2), (2, 4)))
     assert pickle.loads(pickle.dumps(document)) == copy.deepcopy(document) == document
+
+
+def test_a_thread_that_leaves_remarks_out_leaves_those_of_others() -> None:
+    notes = Notes()
+    with ThreadPoolExecutor(1) as other:
+        with notes.paused(), notes.paused():
+            notes.add("own")
+            notes.say("own words")
+            other.submit(notes.add, "other").result()
+            with pickle.loads(pickle.dumps(notes)).paused():
+                pass
+        notes.add("later")
+    assert notes.lines() == ["other: 1", "later: 1"]
+
+
+def test_no_remark_of_many_threads_is_lost() -> None:
+    notes, interval = Notes(), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda n: [(notes.add(str(n % 7)), notes.lines()) for _ in range(50)], range(70)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert [notes[str(n)] for n in range(7)] == [500] * 7
 
 
 def test_remarks_are_merged_in_order() -> None:

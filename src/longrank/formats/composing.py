@@ -51,7 +51,7 @@ class Composer:
             self._used |= _OFFSETS  # they count the code points of 'text' alone
         self._metadata = None if options.metadata is None else frozenset(options.metadata)
         self._unseen_metadata = set(options.metadata or ())
-        self._n_adopted = 0
+        self._n_adopted = self._n_incomplete = 0
 
     def document(self, record: Record, path: Path, notes: Notes) -> Document:
         """Return the record as a document.
@@ -110,6 +110,7 @@ class Composer:
         self._unseen_metadata -= document.metadata.keys()
         metadata, passages = dict(document.metadata), () if options.ignore_passages else document.passages
         index_only = "\n".join(filter(None, (_value(metadata, name, where) for name in options.index_only)))
+        self._n_incomplete += not metadata.keys() >= {*options.index_only}
         metadata = {name: value for name, value in metadata.items() if self._is_kept(name)}
         if options.title_in_text and title and not f"{text}\n".startswith(f"{title}\n"):
             text = "\n".join(filter(None, (title, text)))
@@ -134,6 +135,7 @@ class Composer:
         """
         if self._names != ("text",) and not self._options.known:
             notes.add("Document values, whose text is read as it is, not by the chosen fields", "", self._n_adopted)
+        notes.add("Document values without a field that is indexed only", "", self._n_incomplete)
         for name in (*self._names, *self._options.index_only):
             if name in self._unseen and not self._options.known:
                 raise InputError("no document has this field", path=place, got=name, fix="see --fields")

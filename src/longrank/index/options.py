@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from dataclasses import fields as dataclass_fields
 from typing import Any, NamedTuple
 
+from longrank.types import Notes
+
 
 class ExpansionFile(NamedTuple):
     """An index's record of a file of predicted queries.
@@ -53,6 +55,17 @@ class IndexOptions:
     def indexed(self, title: str, text: str) -> str:
         """Return the indexed text of a document: title, line end, text."""
         return f"{title}\n{text}" if self.index_title and title else text
+
+    def note_copied(self, notes: Notes) -> None:
+        """Note how documents that are read from an index with these options differ from its own in another index."""
+        if self.expansions:
+            notes.say("the predicted queries of the index that is read are left out: give their files again")
+        if self.index_only:
+            notes.say(f"fields that the index that is read does not store are left out: {', '.join(self.index_only)}")
+        if self.title_in_text:
+            notes.say(
+                "texts of the index that is read begin with their titles: titles are indexed twice, unless left out"
+            )
 
     def as_json(self) -> dict[str, Any]:
         """Return the options as a JSON object for `from_json`."""

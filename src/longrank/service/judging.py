@@ -209,7 +209,8 @@ def opened_judging(
     """Open a qrels file for judging, locked until the block ends; it may be new, and keeps the grades that it has.
 
     Args:
-        path: the qrels file. Its queries without a topics file are beside it: ``qrels.queries.jsonl``, locked, too.
+        path: the qrels file. Its queries without a topics file are beside it, or beside the file to which a link leads:
+            ``qrels.queries.jsonl``, locked, too.
         queries: topics: a file, a collection folder or ``irds:ID``; None: any query.
         depth: documents that each pipeline gives to a pool.
         seed: seed of the order in which pooled documents are shown.
@@ -223,7 +224,9 @@ def opened_judging(
         raise InputError("judgments go to a plain file", path=path, fix="use a name without .gz")
     check_apart(path, queries)
     check_outside(path)
-    own = path.with_name(f"{path.stem}.queries.jsonl")
+    real = path.resolve()
+    places = [place.with_name(f"{place.stem}.queries.jsonl") for place in (path, real)]
+    own = next(filter(Path.exists, places), places[-1])
     with working_on(path), nullcontext() if queries is not None else working_on(own):
         grades = _grades(path, notes)
         if queries is None:

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock, get_ident
+
+_ADDING = Lock()  # of all notes: a lock of an object could not be pickled
+os.register_at_fork(after_in_child=_ADDING._at_fork_reinit)  # type: ignore[attr-defined]  # as the standard library does
 
 
 class Notes:
     """Counts remarks on accepted input, so that nothing is skipped, capped or repaired silently.
 
-    Readers and scorers call `add`; the command line prints `lines()` once at the end.
+    Readers and scorers call `add`; the command line prints `lines()` once at the end. Several threads may add.
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._first: dict[str, str] = {}
+        self._paused: frozenset[int] = frozenset()  # threads
 
     def add(self, kind: str, where: str = "", count: int = 1) -> None:
         """Count remarks of a kind; the place of the first remark is kept as the example."""
-        if count < 1:
-            return
-        self._counts[kind] = self._counts.get(kind, 0) + count
-        self._first.setdefault(kind, where)
+        if count > 0 and get_ident() not in self._paused:
+            self._count(kind, count)
+            self._first.setdefault(kind, where)
+
+    def _count(self, kind: str, count: int) -> None:
+        with _ADDING:
+            self._counts[kind] = self._counts.get(kind, 0) + count
 
     def say(self, kind: str) -> None:
         """Keep a remark without a count, such as a choice made for the user."""
-        self._counts.setdefault(kind, 0)
+        if get_ident() not in self._paused:
+            self._counts.setdefault(kind, 0)
 
     def drop(self, kind: str) -> None:
         """Forget the remarks of a kind, which no longer hold."""
@@ -34,19 +44,22 @@ class Notes:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Forget the remarks that are made inside: they would repeat earlier remarks."""
-        counts, first = dict(self._counts), dict(self._first)
+        """Leave out the remarks that this thread adds inside: they would repeat earlier remarks."""
+        thread = {get_ident()} - self._paused
+        with _ADDING:
+            self._paused |= thread
         try:
             yield
         finally:
-            self._counts, self._first = counts, first
+            with _ADDING:
+                self._paused -= thread
 
     def merge(self, later: Notes, part: str = "") -> None:
         """Add all remarks of `later`, after the remarks so far; `part` is put before each."""
         before = f"{part}: " if part else ""
-        for kind, count in later._counts.items():
-            self._counts[before + kind] = self._counts.get(before + kind, 0) + count
-        for kind, first in later._first.items():
+        for kind, count in list(later._counts.items()):
+            self._count(before + kind, count)
+        for kind, first in list(later._first.items()):
             self._first.setdefault(before + kind, first)
 
     def copy(self, *, places: bool = True) -> Notes:
@@ -60,7 +73,7 @@ class Notes:
     def since(self, before: Notes) -> Notes:
         """Return the remarks that were added after `before`, a copy of these; first places are those of this object."""
         added = Notes()
-        for kind, count in self._counts.items():
+        for kind, count in list(self._counts.items()):
             if kind not in before._counts or count > before[kind]:
                 added._counts[kind] = count - before[kind]
                 added._first |= {kind: self._first[kind]} if kind in self._first else {}
@@ -80,7 +93,7 @@ class Notes:
 
     def lines(self) -> list[str]:
         """Return one readable line per kind, e.g. ``"tied scores: 3 (first: run.txt:7)"``."""
-        return [self._line(kind, count) for kind, count in self._counts.items()]
+        return [self._line(kind, count) for kind, count in list(self._counts.items())]
 
     def _line(self, kind: str, count: int) -> str:
         if count == 0:

@@ -30,6 +30,7 @@ from longrank.ranking.evidence_blocks import Block, check_queries, collect_evide
 from longrank.ranking.pipeline import common_queries
 from longrank.registries import check_at_least, lookup, plain_value
 from longrank.storage import digest_of
+from longrank.storage.workplace import check_outside
 from longrank.types import Evidence, Notes, Query, Run
 from longrank.verbs.naming import naming_files
 
@@ -109,6 +110,8 @@ def compare(
     list(windows(1, window, step))  # refused before a model is loaded
     if method == "pairs" and (window, step) != (_WINDOW, _STEP):
         raise InputError("`window` and `step` are options of method 'lists'", got=method, fix="leave them out")
+    if output_evidence is not None:
+        check_outside(output_evidence)
     notes = Notes() if notes is None else notes
     index, first_stage = Index.open(index), read_run(run, notes)
     texts = {query.query_id: query for query in read_queries(queries, notes, format=format, field=field)}

@@ -18,7 +18,7 @@ from longrank.expansion.expand import open_documents
 from longrank.expansion.reading import Reading
 from longrank.expansion.spread import Predicting, predicting_by
 from longrank.formats.records import CorpusOptions
-from longrank.storage.workplace import check_apart
+from longrank.storage.workplace import check_apart, check_outside
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 
@@ -98,6 +98,7 @@ def expand(
     if corpus is not None and "title" not in corpus.fields:
         assignments = ["title=false", *listed(assignments)]
     given = documents if isinstance(documents, list | tuple) else [documents]
+    check_outside(output)
     check_apart(Path(output), model, *paths_of(place for place in given if isinstance(place, str | Path)))
     if Path(output).name.lower().endswith(".gz"):
         raise InputError("the queries are not packed", path=output, fix="leave .gz out")

@@ -81,6 +81,25 @@ def test_predicted_queries_come_after_fields_of_the_index(tmp_path: Path) -> Non
     assert Index.build(documents, corpus=corpus, original_copies=3).lengths.tolist() == [3 * 1 + 1]
 
 
+def test_documents_of_another_index_lack_fields_and_queries_that_it_does_not_store(tmp_path: Path) -> None:
+    documents = [{"id": "d", "url": "https://a", "title": "Reds", "text": "red"}]
+    (tmp_path / "predicted.jsonl").write_text(json.dumps({"doc_id": "d", "queries": ["blue", "green"]}) + "\n")
+    corpus = CorpusOptions(index_only=("url",), metadata=(), title_in_text=True)
+    index = Index.build(documents, tmp_path / "i", corpus=corpus, expansions=tmp_path / "predicted.jsonl")
+    again = Index.build(index)
+    assert again.lengths.tolist() == [3]
+    assert again.notes.lines() == [
+        "the predicted queries of the index that is read are left out: give their files again",
+        "fields that the index that is read does not store are left out: url",
+        "texts of the index that is read begin with their titles: titles are indexed twice, unless left out",
+    ]
+    plain = Index.build(documents, tmp_path / "plain")
+    assert Index.build(plain).notes.lines() == []
+    with index.writer(notes := Notes()) as writer:
+        writer.add([index.document("d")], replace=True)
+    assert "Document values without a field that is indexed only: 1" in notes.lines()
+
+
 def test_an_index_without_such_fields_has_the_same_record_as_before() -> None:
     assert "index_only" not in Index.build([("d", "red")]).options.as_json()
 

@@ -237,6 +237,21 @@ def test_the_file_of_own_queries_keeps_its_lines_and_those_of_other_programs(tmp
         assert json.loads(own.read_text().splitlines()[0])["lang"] == "de"
 
 
+@pytest.mark.parametrize("earlier", [False, True])
+def test_own_queries_lie_beside_the_file_to_which_a_link_leads(tmp_path: Path, earlier: bool) -> None:
+    """Those that an earlier version wrote beside the link are read there."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "qrels.txt").symlink_to(tmp_path / "disk" / "judged.txt")
+    own = tmp_path / "disk" / "judged.queries.jsonl"
+    if earlier:
+        own = tmp_path / "qrels.queries.jsonl"
+        own.write_text('{"query_id": "q1", "text": "rain"}\n')
+    with opened_judging(tmp_path / "qrels.txt", notes=Notes()) as judging:
+        judging.add("a moon")
+    assert "a moon" in own.read_text()
+    assert {path.name for path in tmp_path.rglob("*.jsonl")} == {own.name}
+
+
 def test_a_pool_has_the_best_of_all_pipelines_without_ranks_scores_or_pipelines(
     plain: Service, judging: Judging
 ) -> None:

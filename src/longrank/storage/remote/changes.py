@@ -66,7 +66,7 @@ def changing(place: Path | str, notes: Notes | None = None, *, anew: bool = Fals
     shelf = shelf_of(address)
     with temporary_folder(shelf / "change") as work:
         folder = work / "new"
-        base = None if anew else _base(store, before)
+        base = None if anew else _base(store, found)
         if base is not None:
             _copy(base, folder)
         try:
@@ -114,13 +114,15 @@ def _check_objects(store: Store, before: Contents | None) -> None:
         raise InputError(what, path=f"{store.address}/{FILES}", fix=fix)
 
 
-def _base(store: Store, contents: Contents | None) -> Path:
+def _base(store: Store, found: tuple[Seen, Contents | None]) -> Path:
+    seen, contents = found
     if contents is None:
         fix = f"build it: longrank index SOURCE -o {store.address}"
         raise InputError("no such index", path=store.address, fix=fix)
     try:
         return fetched(store, contents)
     except FileNotFoundError as error:
+        store.check_unchanged(MANIFEST, seen)
         raise InputError(
             f"a file is missing ({error})", path=store.address, fix="run the command again, or upload the index again"
         ) from None

@@ -138,6 +138,15 @@ class Store:
                 raise self._changed() from None
             raise self._fault(error) from error
 
+    def check_unchanged(self, name: str, before: Seen) -> None:
+        """Check that an object has the content with which it was seen.
+
+        Raises:
+            BeingWritten: it was changed meanwhile.
+        """
+        if self.seen(name, len(before.content or b"") + 1).content != before.content:
+            raise self._changed()
+
     def remove(self, names: Sequence[str]) -> None:
         """Remove objects."""
         with self._telling():
