@@ -14,8 +14,8 @@ import pytest
 from integrations_texts import ANSWER, LONG, ORDER, QUERY, TEXTS
 from longrank.errors import InputError
 from longrank.index import Index
-from longrank.integrations.reranking import LazyReranker, document
-from longrank.integrations.searching import LazySearcher
+from longrank.integrations.reranking import LazyReranker, RerankerSettings, document
+from longrank.integrations.searching import LazySearcher, SearcherSettings
 
 DOCUMENTS = [document(doc_id, text) for doc_id, text in TEXTS.items()]
 
@@ -56,6 +56,12 @@ def test_a_mistake_is_told_before_anything_is_loaded() -> None:
         LazyReranker("maxpp")
     with pytest.raises(InputError, match="aggregate"):
         LazyReranker("maxp", assignments=["aggregate.nmae=maxp"])
+    for wrong in ({"top_n": 0}, {"top_n": -1}, {"passages": -1}):
+        with pytest.raises(InputError, match=f"{next(iter(wrong))} must be"):
+            RerankerSettings(**wrong)
+    for wrong in ({"k": 0}, {"passages": -1}):
+        with pytest.raises(InputError, match=f"{next(iter(wrong))} must be"):
+            SearcherSettings(index="absent", **wrong)
 
 
 def test_without_an_index_the_documents_give_the_statistics(index: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from longrank.config import Assignments
 from longrank.errors import MissingExtra
-from longrank.integrations.reranking import KEY, LazyReranker, document
+from longrank.integrations.reranking import KEY, LazyReranker, check_counts, document
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -54,6 +54,7 @@ class LongRankRanker:
     ) -> None:
         options: dict[str, Any] = {"model": model, "index": index, "assignments": assignments}
         self.reranker = LazyReranker(pipeline, **options, deadline=deadline)
+        check_counts("top_k", top_k, passages)
         self.top_k, self.passages = top_k, passages
 
     def warm_up(self) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Self
 from longrank.config import Assignments
 from longrank.errors import InputError, MissingExtra
 from longrank.index.filter_parsing import parsed_filter
+from longrank.integrations.reranking import check_counts
 from longrank.integrations.searching import LazySearcher
 
 try:
@@ -65,6 +66,7 @@ class LongRankRetriever:
     ) -> None:
         self.searcher = LazySearcher(index, pipeline, model=model, assignments=assignments, deadline=deadline)
         self.top_k, self.passages, self.filters = top_k, passages, filters
+        check_counts("top_k", top_k, passages)
         parsed_filter(filter_of(filters))
 
     def warm_up(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from longrank.config import Assignments
 from longrank.errors import InputError, MissingExtra
 from longrank.index.filter_parsing import parsed_filter
-from longrank.integrations.reranking import KEY
+from longrank.integrations.reranking import KEY, check_counts
 from longrank.integrations.searching import LazySearcher
 
 try:
@@ -82,6 +82,7 @@ class LongRankRetriever(BaseRetriever):  # type: ignore[misc]  # types of llama_
         self.searcher = LazySearcher(index, pipeline, model=model, assignments=assignments, deadline=deadline)
         self.similarity_top_k, self.passages = similarity_top_k, passages
         self.filter = filter_of(filters)
+        check_counts("similarity_top_k", similarity_top_k, passages)
         parsed_filter(self.filter)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

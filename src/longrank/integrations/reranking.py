@@ -19,6 +19,7 @@ from longrank.ranking.found import Partial, RankedText, ShownPassage, passage_js
 from longrank.ranking.settings import load_pipeline, with_absolute_paths
 from longrank.ranking.texts import Reranker
 from longrank.ranking.timed import Deadline, check_deadline
+from longrank.registries import check_at_least
 from longrank.types import Document, Notes
 
 KEY = "longrank"
@@ -107,6 +108,22 @@ def log_notes(notes: Notes) -> None:
         _log.warning("%s", line)
 
 
+def check_counts(name: str, n: int | None, passages: int) -> None:
+    """Check the numbers of documents and of passages to return.
+
+    Args:
+        name: name of the setting of documents.
+        n: documents to return; None: all.
+        passages: passages of each.
+
+    Raises:
+        InputError: `n` is below 1, or `passages` below 0.
+    """
+    if n is not None:
+        check_at_least(name, n, 1)
+    check_at_least("passages", passages, 0)
+
+
 _LOADED = ("pipeline", "model", "index", "assignments", "deadline")
 """Settings that `LazyReranker` and `LazySearcher` take."""
 
@@ -159,6 +176,7 @@ class RerankerSettings(BaseModel):
     def model_post_init(self, context: Any, /) -> None:
         """Check the settings; raises InputError for a pipeline or a setting that is unknown or wrong."""
         super().model_post_init(context)
+        check_counts("top_n", self.top_n, self.passages)
         self._made = self._reranker
 
     @property

@@ -17,7 +17,7 @@ from longrank.index.filter_parsing import parsed_filter
 from longrank.index.filters import Filter
 from longrank.index.languages import in_language
 from longrank.integrations.following import Following, absolute, absolute_pipeline
-from longrank.integrations.reranking import KEY, log_notes, made_with, passages_of
+from longrank.integrations.reranking import KEY, check_counts, log_notes, made_with, passages_of
 from longrank.networks.model_files import absolute_model
 from longrank.ranking.fields import with_metadata
 from longrank.ranking.found import Partial, Result
@@ -169,6 +169,7 @@ class SearcherSettings(BaseModel):
     def model_post_init(self, context: Any, /) -> None:
         """Check the settings; raises InputError for a pipeline, setting or filter that is unknown or wrong."""
         super().model_post_init(context)
+        check_counts("k", self.k, self.passages)
         parsed_filter(self.filter)
         self._made = self._searcher
 

@@ -216,7 +216,7 @@ class Reranker:
         return scores[0] if single else scores
 
     def _noted(self, prepared: PreparedTexts) -> Notes:
-        """Return notes of one query, which tell whether the scorer cuts it.
+        """Return notes of one query: whether the scorer or the limits cut it, and how many documents the limits cut.
 
         ``self.notes`` take them for an open pipeline's scorer; any other scorer counts its cut queries there itself.
         """
@@ -224,12 +224,15 @@ class Reranker:
         notes.add("queries cut at the scorer's limit", count=int(self.scorer.cuts_query(prepared.query.text)))
         if self._shares:
             self._keep(notes)
-        letters = Notes()
+        own = Notes()
+        by_limit = prepared.query_cut and not self.scorer.cuts_query(prepared.query.text)
+        own.add("queries cut at the limit of query tokens", count=int(by_limit))
+        own.add("documents cut at the limits of reading", count=sum(prepared.cut))
         if self.unit == MixedScorer.unit:
-            letters.say("mixed scores compare the passages of a single call: they are no measure of a text alone")
-        self.note_letters(prepared, letters)
-        self._keep(letters)
-        notes.merge(letters)
+            own.say("mixed scores compare the passages of a single call: they are no measure of a text alone")
+        self.note_letters(prepared, own)
+        self._keep(own)
+        notes.merge(own)
         return notes
 
     def note_letters(self, texts: PreparedTexts, notes: Notes) -> None:

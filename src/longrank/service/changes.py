@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -98,7 +99,8 @@ def _refusal(error: InputError, folder: Path) -> Refusal:
 def _told(error: Exception, folder: Path) -> str:
     """Return the message of an error without the path of the index."""
     message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return message.removeprefix(f"{folder}: ").replace(str(folder), "the index")
+    message = re.sub(rf"(longrank \w+ ){re.escape(str(folder))}", r"\1INDEX", message.removeprefix(f"{folder}: "))
+    return message.replace(str(folder), "the index")
 
 
 def _first_present(documents: Sequence[dict[str, Any]], index: Index) -> int | None:

@@ -223,6 +223,13 @@ def test_documents_may_be_mappings_and_pairs_and_results_have_their_ids(reranker
         reranker.rank("fox", [Document("d", "", "a fox", ((0.0, 2.0),))])  # type: ignore[arg-type]
 
 
+def test_a_query_and_documents_that_limits_cut_are_counted(reranker: Reranker) -> None:
+    cut = reranker.rank("fox and moon", [LONG, "moon"], limits=TextLimits(document_tokens=10, query_tokens=1))
+    expected = {"queries cut at the limit of query tokens: 1", "documents cut at the limits of reading: 1"}
+    assert expected <= {*cut.notes.lines()}
+    assert reranker.notes["documents cut at the limits of reading"] >= 1
+
+
 def test_a_query_without_words_and_mixed_scores_are_noted(reranker: Reranker) -> None:
     said = "queries without a word of the documents that is no stop word: by words, every passage scores 0: 1"
     assert said in reranker.rank("to be or not", TEXTS).notes.lines()

@@ -157,6 +157,8 @@ def test_a_dense_first_stage_searches_the_old_state_until_vectors_are_stored(tmp
     stale, warning = asked("/documents", {"documents": [ZEBRA]})["warnings"]
     assert stale == "stored vectors that do not fit the changed index; store them again: 1"
     assert warning.startswith("the index is changed, but searches use its old state: ")
+    assert "longrank index INDEX --vectors" in warning
+    assert str(index.path) not in warning
     assert (len(before), found(OLD_STATE)) == (3, before)
     add_vectors(Index(index.path), "minilm")
     engine.reopen()
