@@ -124,7 +124,7 @@ def test_json_prints_one_object_per_document(files: Files, capsys: pytest.Captur
         (["-a", "birch", "--weights", "1", "--set", "aggregate.weights=1,0.2"], "weights is given twice"),
         (["-a", "maxp", "--set", "aggregate.name=avgp"], "name is given twice"),
         (["--json"], "--json prints the evidence as it is written, without -o"),
-        ([], "-o RUN and --aggregator NAME are missing"),
+        ([], "missing: --aggregator NAME; give both, or print the evidence with --json"),
     ],
 )
 def test_a_mistake_is_one_line_exit_2_and_no_run(

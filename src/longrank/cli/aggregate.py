@@ -68,7 +68,9 @@ def aggregate(
             typer.echo(json.dumps(evidence_json(record), ensure_ascii=False))
         return
     if output is None or aggregator is None:
-        raise InputError("-o RUN and --aggregator NAME are missing", fix="give both, or print the evidence with --json")
+        lacking = [name for name, value in (("-o RUN", output), ("--aggregator NAME", aggregator)) if value is None]
+        fix = "give both, or print the evidence with --json"
+        raise InputError(f"missing: {' and '.join(lacking)}", fix=fix)
     options = override({}, (text.removeprefix("aggregate.") for text in assignments or ()))
     own: dict[str, object] = {} if k is None else {"k": k}
     own |= {} if weights is None else {"weights": numbers("--weights", weights)}

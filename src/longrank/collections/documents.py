@@ -25,13 +25,12 @@ from longrank.formats.metadata import metadata_of
 from longrank.formats.ocr import Failed, NotStarted
 from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
-from longrank.formats.records import NAMES_OF_TEXT, CorpusOptions, Record, SourceFile
+from longrank.formats.records import ID_KEYS, NAMES_OF_TEXT, CorpusOptions, Record, SourceFile
 from longrank.registries import lookup
 from longrank.types import UNMATCHED, Document, Notes, headings_of, id_of
 from longrank.types.pages import HEADINGS
 
 _HERE = Path("documents")  # the place that messages name for values in memory
-ID_NAMES = ("docno", "doc_id", "_id", "id")
 _FIX = (
     "documents are files, folders, databases, collections, irds:ID, Document values, mappings with an id, "
     "or (id, text) pairs"
@@ -71,7 +70,7 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
     if options.format is not None:
         lookup(READERS, options.format, "format")
     composer, composed, number = Composer(options), False, 0
-    if isinstance(source, Mapping) and source.keys() & {*NAMES_OF_TEXT} and source.keys() & {*ID_NAMES}:
+    if isinstance(source, Mapping) and source.keys() & {*NAMES_OF_TEXT} and source.keys() & {*ID_KEYS}:
         raise InputError("a mapping of documents is id -> text", got=sorted(source), fix="give a list: [{...}]")
     items = [source] if isinstance(source, _PLACE) else rows(source, "documents", _FIX)
     for number, item in enumerate(items, 1):
@@ -252,10 +251,10 @@ def _record(item: Any, number: int) -> Record:
         doc_id, text = item
         values = dict(text) if isinstance(text, Mapping) else {"text": text}
     elif isinstance(item, Mapping):
-        key = next((key for key in ID_NAMES if key in item), None)
+        key = next((key for key in ID_KEYS if key in item), None)
         if key is None:
             raise InputError(
-                "no id", path=_HERE, line=number, got=dict(item), fix=f"one of {', '.join(ID_NAMES)} is needed"
+                "no id", path=_HERE, line=number, got=dict(item), fix=f"one of {', '.join(ID_KEYS)} is needed"
             )
         doc_id, values = item[key], {name: value for name, value in item.items() if name != key}
     else:

@@ -11,7 +11,7 @@ from longrank.collections.collection import IRDS, Collection, open_collection, p
 from longrank.collections.values import EMPTY, rows
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
-from longrank.formats.queries import check_language
+from longrank.formats.queries import ID_KEYS, check_language
 from longrank.formats.queries import read_queries as read_file
 from longrank.formats.topics import field_among
 from longrank.registries import suggestion
@@ -19,7 +19,6 @@ from longrank.text.words import readable
 from longrank.types import Notes, Query, id_of
 
 _HERE = Path("queries")  # the place that messages name for values in memory
-_IDS = ("qid", "query_id", "_id", "id")
 _TEXTS = ("query", "text", "title")  # rows of documents found have a text, too: that of the document
 _FIX = "queries are a file, a collection, irds:ID, texts, id -> text, Query values, (id, text) pairs or a table"
 
@@ -117,7 +116,7 @@ def _in_memory(source: Any, field: str | None, allow_empty: bool, notes: Notes) 
     seen: dict[str, int] = {}
     if isinstance(source, set | frozenset) and any(isinstance(item, str) for item in source):
         raise InputError("a set of texts has no order that could number them", fix="give a list, or id -> text")
-    if isinstance(source, Mapping) and all(any(name in source for name in names) for names in (_IDS, _TEXTS)):
+    if isinstance(source, Mapping) and all(any(name in source for name in names) for names in (ID_KEYS, _TEXTS)):
         raise InputError("this mapping is one query, not id -> text", got=dict(source), fix="put it into a list")
     for number, item in enumerate(rows(source, "queries", _FIX), 1):
         query = _query(item, number)
@@ -147,15 +146,15 @@ def _query(item: Any, number: int) -> Query:
     if isinstance(item, str):
         return Query(str(number), item, {"text": item})
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping):
-        item = {"qid": item[0], **{key: value for key, value in item[1].items() if key not in _IDS}}
+        item = {"qid": item[0], **{key: value for key, value in item[1].items() if key not in ID_KEYS}}
     if isinstance(item, Mapping):
-        key = next((key for key in _IDS if key in item), None)
+        key = next((key for key in ID_KEYS if key in item), None)
         text = next((key for key in _TEXTS if key in item), None)
         if key is None or text is None:
-            fix = f"an id ({', '.join(_IDS)}) and a text ({', '.join(_TEXTS)}) are needed"
+            fix = f"an id ({', '.join(ID_KEYS)}) and a text ({', '.join(_TEXTS)}) are needed"
             raise InputError("query has no id or no text", path=_HERE, line=number, got=dict(item), fix=fix)
         check_language(item, _HERE, number)
-        fields = {name: value for name, value in item.items() if isinstance(value, str) and name not in _IDS}
+        fields = {name: value for name, value in item.items() if isinstance(value, str) and name not in ID_KEYS}
         item = (item[key], item[text])
     elif isinstance(item, tuple) and len(item) == 2:
         fields = {"text": item[1]}

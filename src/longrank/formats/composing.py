@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from longrank.errors import InputError
-from longrank.formats.metadata import metadata_of
+from longrank.formats.metadata import is_missing, metadata_of
 from longrank.formats.records import ID_KEYS, NAMES_OF_TEXT, CorpusOptions, Record
 from longrank.formats.spans import passage_spans
 from longrank.types import UNMATCHED, Document, Notes, headings_of
@@ -73,8 +73,7 @@ class Composer:
         text = "\n".join(filter(None, parts.values()))
         if self._names and not text:
             notes.add("documents with an empty text", _shown(where))
-        title = record.values.get(TITLE)
-        title = "" if title is None else _value(record.values, TITLE, where) or ""
+        title = _value(record.values, TITLE, where) or ""
         if not (is_plain(text) and is_plain(title)):
             notes.add(NOT_PLAIN, _shown(where))
         passages = self._passages(record, text, where, notes)
@@ -162,7 +161,7 @@ class Composer:
 
     def _passages(self, record: Record, text: str, where: Place, notes: Notes) -> tuple[tuple[int, int], ...]:
         passages = record.values.get(PASSAGES)
-        if passages is None or self._options.ignore_passages:
+        if is_missing(passages) or self._options.ignore_passages:
             return ()
         if self._names != ("text",) or self._options.title_in_text:
             notes.add("documents whose own passages were left out: they are spans of 'text' alone", _shown(where))
@@ -181,7 +180,7 @@ def _value(values: Mapping[str, Any], key: str, where: Place) -> str | None:
     if key not in values:
         return None
     value = values[key]
-    if value is None:
+    if is_missing(value):
         if key in NAMES_OF_TEXT:
             raise InputError(f"'{key}' is null", path=where[0], line=where[1], fix='an empty text is ""')
         return None

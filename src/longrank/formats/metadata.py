@@ -46,7 +46,7 @@ def json_value(value: Any) -> Any:
 
     NaN, NaT and NA give None. Values without a JSON form give a mark that `metadata_of` leaves out.
     """
-    if value is None or type(value).__name__ == "NAType":  # of pandas
+    if is_missing(value):
         return None
     if isinstance(value, str | bool):
         return value
@@ -55,6 +55,12 @@ def json_value(value: Any) -> Any:
     if isinstance(value, int | float | Decimal) and not isinstance(value, np.generic):
         return _number(value)
     return _of_library(value)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is null, or NaN, NaT or NA, which stand for null in tables of pandas."""
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _number(value: float | Decimal) -> Any:

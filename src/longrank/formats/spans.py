@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 from longrank.types import UNMATCHED, Notes, Span
@@ -13,20 +14,27 @@ def passage_spans(passages: Any, text: str, place: str, notes: Notes) -> tuple[S
     """Return half-open (start, end) spans in `text`, in order of appearance; `UNMATCHED` if they do not match it.
 
     Args:
-        passages: a list; each item is a string that occurs in `text` after the item before it, a pair of offsets, or
-            an object with ``start`` and ``end``, and perhaps its ``text``. Offsets may overlap; no passage is empty.
+        passages: a list, a tuple or an array; each item is a string that occurs in `text` after the item before it, a
+            pair of offsets, or an object with ``start`` and ``end``, and perhaps its ``text``. Offsets may overlap; no
+            passage is empty.
         text: the document's text.
         place: its file and line.
         notes: counts documents whose passages do not match.
     """
     spans: list[Span] = []
-    for item in passages if isinstance(passages, list) else [passages]:
-        span = _span(item, text, spans[-1] if spans else (0, 0)) if isinstance(passages, list) else None
+    items = _listed(passages)
+    for item in items if isinstance(items, list | tuple) else [None]:
+        span = _span(_listed(item), text, spans[-1] if spans else (0, 0))
         if span is None:
             notes.add(_NOTE, place)
             return (UNMATCHED,)
         spans.append(span)
     return tuple(spans)
+
+
+def _listed(value: Any) -> Any:
+    """Return an array of NumPy as a list, and other values as they are."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _span(item: Any, text: str, last: Span) -> Span | None:
@@ -46,7 +54,11 @@ def _found(passage: str, text: str, last: Span) -> Span | None:
 
 
 def _checked(pair: Any, text: str, last: Span) -> Span | None:
-    if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(type(offset) is int for offset in pair):
+    if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(map(_is_offset, pair)):
         return None
-    start, end = pair
+    start, end = map(int, pair)
     return (start, end) if last[0] <= start < end <= len(text) else None
+
+
+def _is_offset(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)

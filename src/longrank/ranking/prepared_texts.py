@@ -8,9 +8,10 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from longrank.collections.documents import ID_NAMES, read_documents
+from longrank.collections.documents import read_documents
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
+from longrank.formats.records import ID_KEYS
 from longrank.protocols import Candidate, CollectionStatistics
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.scoring.lexical import TextStatistics
@@ -186,7 +187,7 @@ def _document(document: Any, number: int) -> Document:
             raise InputError("passages of a document are (start, end), whole numbers", got=document.passages[:1])
         return document
     if isinstance(document, Mapping) or (isinstance(document, tuple) and len(document) == 2):
-        has_id = not isinstance(document, Mapping) or bool(document.keys() & {*ID_NAMES})
+        has_id = not isinstance(document, Mapping) or bool(document.keys() & {*ID_KEYS})
         try:
             read = next(read_documents([document if has_id else ("text", document)]))
         except InputError as error:

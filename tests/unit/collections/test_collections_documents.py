@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from longrank.collections import read_queries
 from longrank.collections.documents import locate_documents, read_documents
 from longrank.errors import InputError
 from longrank.formats.composing import NOT_PLAIN
@@ -403,3 +406,39 @@ def test_a_header_line_of_ms_marcos_documents_is_no_document(tmp_path: Path) -> 
     (tmp_path / "msmarco-docs.tsv").write_text("docid\turl\ttitle\tbody\nid\thttp://x.org\tDogs\tThey bark.\n")
     (found,) = locate_documents(str(tmp_path), Notes())
     assert found.document == Document("id", "Dogs", "They bark.")
+
+
+def test_a_row_has_the_same_id_in_a_file_and_in_memory(tmp_path: Path) -> None:
+    names = ("doc_id", "id", "_id", "docno")
+    for n in range(4):
+        row = {name: name for name in reversed(names[n:])} | {"text": "dogs"}
+        (tmp_path / "docs.jsonl").write_text(json.dumps(row) + "\n")
+        assert [one.doc_id for one in (*read_documents(tmp_path / "docs.jsonl"), *read_documents([row]))] == [
+            names[n]
+        ] * 2
+    names = ("query_id", "_id", "id", "qid")
+    for n in range(4):
+        row = {name: name for name in reversed(names[n:])} | {"text": "dogs"}
+        (tmp_path / "q.jsonl").write_text(json.dumps(row) + "\n")
+        assert {one.query_id for source in (tmp_path / "q.jsonl", [row]) for one in read_queries(source)} == {names[n]}
+
+
+@pytest.mark.parametrize(
+    "passages", [((0, 4), (5, 9)), [np.array([0, 4]), (np.int64(5), 9)], np.array([[0, 4], [5, 9]])]
+)
+def test_passages_in_memory_may_be_tuples_and_arrays(passages: Any) -> None:
+    notes = Notes()
+    (document,) = read_documents([{"id": "d", "text": "dogs bark", "passages": passages}], notes=notes)
+    assert document.passages == ((0, 4), (5, 9))
+    assert notes.lines() == []
+
+
+def test_missing_values_of_a_table_are_no_values() -> None:
+    pandas = pytest.importorskip("pandas")
+    for missing in (None, math.nan, pandas.NA, pandas.NaT):
+        row = {"docno": "d", "text": "dogs", "title": missing, "passages": missing, "year": missing}
+        assert list(read_documents([row])) == [Document("d", "", "dogs")]
+        table = pandas.DataFrame([row | {"docno": "e", "title": "Dogs"}, row])
+        assert [one.title for one in read_documents(table)] == ["Dogs", ""]
+        with pytest.raises(InputError, match="documents:1: 'text' is null"):
+            list(read_documents([row | {"text": missing}]))
