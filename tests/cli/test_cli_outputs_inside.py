@@ -157,6 +157,29 @@ def test_an_output_that_a_pattern_or_a_database_reads_is_refused(
     assert {path: path.read_bytes() for path in files(place) if path.is_file()} == before
 
 
+@pytest.mark.parametrize(
+    ("command", "matched"),
+    [
+        ("index docs/*.jsonl -o new.index", True),
+        ("index **/*.jsonl -o new.index", True),
+        ("index docs/d?.jsonl -o new.index", False),
+        ("index --update of-pattern.index", True),
+    ],
+)
+def test_no_report_is_written_among_the_files_of_a_pattern(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, matched: bool
+) -> None:
+    """The next update would read the report as a document."""
+    monkeypatch.chdir(tmp_path)
+    Path("docs").mkdir()
+    Path("docs/d1.jsonl").write_text('{"doc_id": "d1", "text": "Dogs bark."}\n')
+    assert main(["index", "docs/*.jsonl", "-o", "of-pattern.index"]) == 0
+    report = "docs/report.jsonl"
+    assert main([*command.split(), "--report", report]) == (2 if matched else 0)
+    assert ("report.jsonl: lies among the files of a pattern" in capsys.readouterr().err) == matched
+    assert Path(report).exists() != matched
+
+
 def test_a_calibration_is_an_input_of_rerank(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "stop.json").write_text("{}")
     command = "rerank my.index queries.jsonl a.run -o stop.json --pipeline cascade --set stop.calibration=stop.json"

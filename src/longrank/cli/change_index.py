@@ -33,25 +33,29 @@ class Actions(NamedTuple):
         """True if an index is to be changed."""
         return bool(self.add or self.delete or self.update or self.merge)
 
-    def inputs(self, sources: list[str]) -> list[str]:
+    def inputs(self, sources: list[str], report: Path) -> list[str]:
         """Return the files and folders that a command reads: those of its sources, and the index that it changes.
 
         Raises:
+            InputError: a pattern among the sources matches the report, which the next update would read.
             InputError, IntegrityError: as `paths_of`, `read_manifest` and `read_sources`.
         """
         from longrank.collections.documents import paths_of
+        from longrank.collections.patterns import would_match
+        from longrank.errors import InputError
         from longrank.index.folder import read_manifest
         from longrank.index.sources import read_sources
         from longrank.storage.remote import local
 
-        if not self.any:
-            return paths_of(sources)
-        of_documents: Iterable[str] = sources[:-1]
+        of_documents: Iterable[str] = sources[:-1] if self.any else sources
         if self.update:
             folder = local(sources[-1])
             read_manifest(folder)
             of_documents = read_sources(folder).places
-        return [*paths_of(of_documents), sources[-1]]
+        pattern = None if report.exists() else next((one for one in of_documents if would_match(one, report)), None)
+        if pattern is not None:
+            raise InputError("lies among the files of a pattern", path=report, got=pattern, fix="choose another report")
+        return [*paths_of(of_documents), *sources[-1:]] if self.any else paths_of(of_documents)
 
     def check(self, sources: list[str], output: Path | None, n_shards: int) -> None:
         """Refuse actions that do not fit together.

@@ -195,7 +195,7 @@ def index(
     to_store.check_options()
     actions = Actions(add, replace_documents, delete, update, dry_run, merge)
     actions.check(sources, output, shards)
-    inputs = () if report is None else (output, *actions.inputs(sources), *(expansions or ()), delete)
+    inputs = () if report is None else (output, *actions.inputs(sources, report), *(expansions or ()), delete)
     skipped = SkippedFiles(report, *inputs)
     names, unread = (tuple(map(str.strip, part.split(","))) if part else () for part in (fields, index_only))
     options: dict[str, Any] = {

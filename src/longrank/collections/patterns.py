@@ -36,6 +36,11 @@ def is_pattern(source: str) -> bool:
     return has_magic(source) and not glob(escape(source))  # noqa: PTH207 - Path.glob loses a leading ./ and takes no root
 
 
+def would_match(source: str, path: Path | str) -> bool:
+    """Tell whether a source is a pattern that matches a file, which need not exist yet."""
+    return is_pattern(source) and matches(absolute_path(str(path)).lstrip("/"), [absolute_pattern(source)])
+
+
 def listed_folders(pattern: str, file: str) -> list[str]:
     """Return the folders above a file that a pattern lists to find the file; none of files elsewhere."""
     parts, names = pattern.split("/"), file.split("/")
