@@ -43,8 +43,11 @@ class Part:
 
     def __init__(self, folder: Path, meta: dict[str, Any], dead: Bools | None = None) -> None:
         self.folder, self.meta = folder, meta
-        if meta["tf_type"] not in _TF_TYPES:
-            raise IntegrityError(f"{folder}: counts of an unknown type ({meta['tf_type']!r}); build the index again")
+        if meta.get("tf_type") not in _TF_TYPES:
+            what = f"counts of an unknown type ({meta.get('tf_type')!r}); build the index again"
+            raise IntegrityError(f"{folder}: {what}")
+        if not all(type(meta.get(name)) is int for name in ("n_nonempty", "total_terms")):
+            raise IntegrityError(f"{folder}: its manifest has no number of terms; it is damaged: build the index again")
         try:
             self.options = IndexOptions.from_json(meta["options"])
         except (AttributeError, KeyError, TypeError) as error:

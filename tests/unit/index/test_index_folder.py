@@ -521,6 +521,15 @@ def test_counts_of_an_unknown_type_are_refused(tmp_path: Path, tf_type: object) 
     (part,) = build_index(located(OLD), tmp_path / "index").parts
     with pytest.raises(IntegrityError, match="counts of an unknown type"):
         Part(part.folder, part.meta | {"tf_type": tf_type})
+    for name, message in (
+        ("tf_type", "counts of an unknown type"),
+        ("options", "cannot be read"),
+        ("n_nonempty", "no n"),
+    ):
+        with pytest.raises(IntegrityError, match=message):
+            Part(part.folder, {key: value for key, value in part.meta.items() if key != name})
+    with pytest.raises(IntegrityError, match="no number of terms"):
+        Part(part.folder, part.meta | {"total_terms": 1.5})
 
 
 @pytest.mark.parametrize(
