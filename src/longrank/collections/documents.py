@@ -256,7 +256,7 @@ def _record(item: Any, number: int) -> Record:
             raise InputError(
                 "no id", path=_HERE, line=number, got=dict(item), fix=f"one of {', '.join(ID_KEYS)} is needed"
             )
-        doc_id, values = item[key], {name: value for name, value in item.items() if name != key}
+        doc_id, values = item[key], dict(item)
     else:
         raise InputError("is not a document", path=_HERE, line=number, got=item, fix=_FIX)
     return Record(check_id(id_of(doc_id, "doc_id"), "doc_id", _HERE, number), values, number)

@@ -442,3 +442,15 @@ def test_missing_values_of_a_table_are_no_values() -> None:
         assert [one.title for one in read_documents(table)] == ["Dogs", ""]
         with pytest.raises(InputError, match="documents:1: 'text' is null"):
             list(read_documents([row | {"text": missing}]))
+
+
+@pytest.mark.parametrize("options", [{"fields": ("id", "text")}, {"index_only": ("id",)}], ids=str)
+def test_an_id_may_be_a_field_in_a_file_and_in_memory(tmp_path: Path, options: dict[str, Any]) -> None:
+    row = {"id": "lamp", "text": "oil", "docno": "D", "year": 7}
+    (tmp_path / "docs.jsonl").write_text(json.dumps(row) + "\n")
+    corpus = CorpusOptions(**options)
+    of_file, of_memory = (
+        list(locate_documents(source, Notes(), corpus)) for source in (tmp_path / "docs.jsonl", [row])
+    )
+    assert (of_file[0].document, of_file[0].expansion) == (of_memory[0].document, of_memory[0].expansion)
+    assert "lamp" in f"{of_memory[0].document.text} {of_memory[0].expansion}"
