@@ -97,7 +97,7 @@ def test_tune_draws_its_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
     command = ["tune", "index", "queries.jsonl", "qrels.txt", "-o", "tuned", "-m", "RR", "--workers", "1"]
     assert main([*command, "--grid", "b=0,0.5,1", "--plot", "grid.svg"]) == 0
-    assert "optimum over all queries" in texts(tmp_path / "grid.svg")
+    assert "optimum over the table's queries" in texts(tmp_path / "grid.svg")
     assert main([*command, "--grid", "b=0,0.5,1", "--grid", "k1=0.5,1", "--plot", "b-k1.pdf", "-o", "tuned2"]) == 0
     assert (tmp_path / "b-k1.pdf").read_bytes().startswith(b"%PDF")
 

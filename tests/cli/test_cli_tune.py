@@ -388,7 +388,7 @@ def test_what_was_left_out_and_what_found_nothing_is_counted(folder: Path, capsy
 
 def test_an_optimum_at_the_end_of_an_axis_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tune(grid=("--grid", "b=0.2:0.6:0.2")) == 0
-    assert "the best b over all queries, 0.6, is at an end of its axis" in capsys.readouterr().err
+    assert "the best b over the table's 4 queries, 0.6, is at an end of its axis" in capsys.readouterr().err
     Path("out").rename("first")
     assert tune() == 0
     assert "end of its axis" not in capsys.readouterr().err

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from glob import escape
-from numbers import Integral
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -26,6 +25,7 @@ from longrank.formats.ocr import Failed, NotStarted
 from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
 from longrank.formats.records import ID_KEYS, NAMES_OF_TEXT, CorpusOptions, Record, SourceFile
+from longrank.formats.spans import pair_of
 from longrank.registries import lookup
 from longrank.types import UNMATCHED, Document, Notes, headings_of, id_of
 from longrank.types.pages import HEADINGS
@@ -81,7 +81,7 @@ def locate_documents(source: Any, notes: Notes, options: CorpusOptions | None = 
         elif isinstance(item, Located):
             yield item
         elif isinstance(item, Document):
-            document, index_only = composer.adopted(_checked(item, number, notes), (_HERE, number))
+            document, index_only = composer.adopted(_checked(item, number, notes), (_HERE, number), notes)
             yield Located(document, str(_HERE), number, index_only)
             composed = True
         else:
@@ -239,11 +239,8 @@ def _checked(document: Document, number: int, notes: Notes) -> Document:
 
 def _is_inside(span: Any, length: int) -> bool:
     """Tell whether a value is a span of a text of so many characters."""
-    try:
-        start, end = span
-        return isinstance(start, Integral) and isinstance(end, Integral) and 0 <= int(start) <= int(end) <= length
-    except (TypeError, ValueError):
-        return False
+    pair = pair_of(span)
+    return pair is not None and 0 <= pair[0] <= pair[1] <= length
 
 
 def _record(item: Any, number: int) -> Record:
@@ -259,4 +256,7 @@ def _record(item: Any, number: int) -> Record:
         doc_id, values = item[key], dict(item)
     else:
         raise InputError("is not a document", path=_HERE, line=number, got=item, fix=_FIX)
-    return Record(check_id(id_of(doc_id, "doc_id"), "doc_id", _HERE, number), values, number)
+    try:
+        return Record(check_id(id_of(doc_id, "doc_id"), "doc_id", _HERE, number), values, number)
+    except InputError as error:
+        raise InputError(error.what, path=_HERE, line=number, got=error.got, fix=error.fix) from None

@@ -12,6 +12,7 @@ from longrank.errors import InputError
 from longrank.formats.answers import checked_answers
 from longrank.formats.answers import read_answers as read_answer_file
 from longrank.formats.passage_qrels import PassageJudgment, read_passage_judgments
+from longrank.formats.spans import pair_of
 from longrank.types import Notes, id_of
 
 _ANSWERS, _SPANS = Path("answers"), Path("spans")  # the places that messages name for values in memory
@@ -41,7 +42,8 @@ def read_answers(source: Any, notes: Notes | None = None) -> dict[str, tuple[str
     if not isinstance(source, Mapping):
         fix = "answers are a JSONL file of queries, a collection, or query id -> texts"
         raise InputError(f"no answers can be read from a {type(source).__name__}", got=source, fix=fix)
-    return {id_of(query_id, "query id"): checked_answers(texts, _ANSWERS) for query_id, texts in source.items()}
+    answers = {id_of(query_id, "query id"): checked_answers(texts, _ANSWERS) for query_id, texts in source.items()}
+    return {query_id: texts for query_id, texts in answers.items() if texts}
 
 
 def read_gold_spans(source: Any, notes: Notes | None = None, *, grade: int = 1) -> list[PassageJudgment]:
@@ -109,6 +111,7 @@ def _rows(source: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _span(span: Any) -> tuple[int, int]:
-    if not isinstance(span, list | tuple) or len(span) != 2 or not all(type(offset) is int for offset in span):
+    pair = pair_of(span)
+    if pair is None:
         raise InputError("a gold span is no (start, end) pair", path=_SPANS, got=span)
-    return span[0], span[1]
+    return pair

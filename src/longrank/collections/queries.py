@@ -142,7 +142,10 @@ def _in_memory(source: Any, field: str | None, allow_empty: bool, notes: Notes) 
 
 def _query(item: Any, number: int) -> Query:
     if isinstance(item, Query):
-        return item
+        if not isinstance(item.text, str):
+            raise InputError("query text is not a string", path=_HERE, line=number, got=item.text)
+        check_language(item.fields, _HERE, number)
+        return replace(item, query_id=id_of(item.query_id, "query id"))
     if isinstance(item, str):
         return Query(str(number), item, {"text": item})
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping):

@@ -27,7 +27,7 @@ _MOST_NUMBERS = 150  # cells with a written figure
 _MOST_DOTS = 200  # values of a line with a dot
 _COARSE = 0.02  # figures with a smaller range have one more digit
 _MARK = "#e4002b"
-_OPTIMUM = "optimum over all queries"
+_OPTIMUM = "optimum over the table's queries"
 _SHAPES = "oD"  # of the first and the second kind of mark
 
 _Marks: TypeAlias = Mapping[str, Sequence[Setting]]

@@ -48,7 +48,7 @@ def residual_qrels(qrels: Qrels, before: Judged, notes: Notes | None = None, pla
             "every judged document was judged before", about=("qrels",), fix="are they the same judgments?"
         )
     notes = Notes() if notes is None else notes
-    n = sum(map(len, qrels.values())) - sum(map(len, kept.values()))
+    n = sum(map(len, qrels.values())) - sum(map(len, rest.values()))
     notes.say(f"{n} judgments of {place} left out: their documents were judged before")
     if len(kept) < len(qrels):
         notes.say(f"{len(qrels) - len(kept)} of {len(qrels)} topics of {place} left out: nothing else is judged")

@@ -71,11 +71,8 @@ class Composer:
         if self._unseen_metadata:
             self._unseen_metadata -= record.values.keys()
         text = "\n".join(filter(None, parts.values()))
-        if self._names and not text:
-            notes.add("documents with an empty text", _shown(where))
         title = _value(record.values, TITLE, where) or ""
-        if not (is_plain(text) and is_plain(title)):
-            notes.add(NOT_PLAIN, _shown(where))
+        self._note(title, text, where, notes)
         passages = self._passages(record, text, where, notes)
         metadata = self._other(record, where, notes)
         if self._options.title_in_text:
@@ -96,7 +93,7 @@ class Composer:
         self._unseen -= {name for name, part in parts.items() if part is not None}
         return "\n".join(filter(None, parts.values()))
 
-    def adopted(self, document: Document, where: Place) -> tuple[Document, str]:
+    def adopted(self, document: Document, where: Place, notes: Notes) -> tuple[Document, str]:
         """Return a `Document` with title, metadata and passages as the options have them, and its `index_only` fields.
 
         A text that begins with the title in a line of its own has it already: it comes from such an index.
@@ -117,6 +114,7 @@ class Composer:
             metadata = shifted(metadata, by)
             passages = tuple(span if span == UNMATCHED else (span[0] + by, span[1] + by) for span in passages)
         headings = headings_of(metadata) if document.headings else ()
+        self._note(title, text, where, notes)
         adopted = replace(document, text=text, passages=passages, metadata=metadata, headings=headings)
         return adopted, index_only
 
@@ -141,6 +139,12 @@ class Composer:
         if not self._options.known:
             for name in sorted(self._unseen_metadata):
                 notes.add("names of metadata that no document has", name)
+
+    def _note(self, title: str, text: str, where: Place, notes: Notes) -> None:
+        if self._names and not text:
+            notes.add("documents with an empty text", _shown(where))
+        if not (is_plain(text) and is_plain(title)):
+            notes.add(NOT_PLAIN, _shown(where))
 
     def _other(self, record: Record, where: Place, notes: Notes) -> dict[str, Any]:
         """Return the fields that are no part of the document yet."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,10 +116,11 @@ def _fold(name: str, parts: Sequence[Any], path: Path, notes: Notes) -> Fold:
 
 def _ids(place: str, value: Any, path: Path, notes: Notes) -> tuple[str, ...]:
     """Return the ids of a list, or the keys of an object (Capreolus lets ``dev`` name grades, too), once each."""
+    value = value.tolist() if hasattr(value, "tolist") else value  # of numpy
     if not isinstance(value, list | tuple | dict):
         raise InputError(f"{place} is not a list of query ids", path=path, got=value)
     for item in value:
-        if not isinstance(item, str | int) or isinstance(item, bool):
+        if not isinstance(item, str | Integral) or isinstance(item, bool):
             raise InputError(f"{place} holds a value that is not a query id", path=path, got=item)
     ids = [check_id(str(item), f"an id of {place}", path) for item in value]
     notes.add("repeated query ids in folds", f"{path}: {place}", len(ids) - len(set(ids)))

@@ -53,11 +53,17 @@ def _found(passage: str, text: str, last: Span) -> Span | None:
     return (start, start + len(passage)) if passage and start >= 0 else None
 
 
-def _checked(pair: Any, text: str, last: Span) -> Span | None:
+def _checked(value: Any, text: str, last: Span) -> Span | None:
+    pair = pair_of(value)
+    return pair if pair is not None and last[0] <= pair[0] < pair[1] <= len(text) else None
+
+
+def pair_of(value: Any) -> Span | None:
+    """Return a list, a tuple or an array of two whole numbers as a pair; None of another value."""
+    pair = _listed(value)
     if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(map(_is_offset, pair)):
         return None
-    start, end = map(int, pair)
-    return (start, end) if last[0] <= start < end <= len(text) else None
+    return int(pair[0]), int(pair[1])
 
 
 def _is_offset(value: Any) -> bool:

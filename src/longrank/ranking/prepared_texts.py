@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from longrank.collections.documents import read_documents
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.records import ID_KEYS
+from longrank.formats.spans import pair_of
 from longrank.protocols import Candidate, CollectionStatistics
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.scoring.lexical import TextStatistics
@@ -183,7 +183,7 @@ def _document(document: Any, number: int) -> Document:
         for name, text in (("title", document.title), ("text", document.text)):
             if not isinstance(text, str):
                 raise InputError(f"the {name} of a document to rerank must be a text", got=type(text).__name__)
-        if not all(isinstance(place, Integral) for span in document.passages for place in span):
+        if any(pair_of(span) is None for span in document.passages):
             raise InputError("passages of a document are (start, end), whole numbers", got=document.passages[:1])
         return document
     if isinstance(document, Mapping) or (isinstance(document, tuple) and len(document) == 2):

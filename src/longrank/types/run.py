@@ -169,8 +169,9 @@ class Run:
             InputError: a column is missing, or as `from_values`.
         """
         rows = list(columns_of(frame, ("qid", "query_id"), ("docno", "doc_id"), ("score",)))
-        if tag is None and "tag" in frame.columns:
-            tag = next((str(row[0]) for row in columns_of(frame, ("tag",))), None)
+        if tag is None and "tag" in column_names(frame):
+            first = next((row[0] for row in columns_of(frame, ("tag",))), None)
+            tag = str(first) if isinstance(first, str | Integral) else None
         run = cls.from_values(tag or "longrank", rows)
         ranks = [row[0] for row in columns_of(frame, ("rank",))] if "rank" in column_names(frame) else []
         if ranks and all(map(_is_rank, ranks)):

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from longrank.collections import read_documents, read_qrels, read_queries, read_run
+from longrank.collections.gold import read_answers, read_gold_spans
 from longrank.errors import InputError
+from longrank.formats.folds import Fold, open_folds
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.types import Document, Notes, Query, Run
@@ -366,3 +368,32 @@ def test_whole_grades_of_a_table_with_missing_values_are_integers() -> None:
     assert read_qrels(merged) == {"1": {"a": 1, "b": 2}}
     with pytest.raises(InputError, match=r"query id is neither a string nor an integer.*astype"):
         read_qrels(pd.DataFrame({"qid": [1.0], "docno": ["a"], "label": [1]}))
+
+
+def test_values_of_numpy_and_query_values_are_read_as_plain_values() -> None:
+    folds = {"s1": {"train": np.array([1, 2]), "dev": [], "test": [np.int64(3)]}}
+    assert open_folds(folds, Notes()) == {"s1": Fold(("1", "2"), (), ("3",))}
+    (span,) = read_gold_spans({"1": {"d": [np.array([0, 4])]}})
+    assert span.passage == (0, 4)
+    assert read_answers({"1": [], "2": ["x"]}) == {"2": ("x",)}
+    assert read_queries([Query(1, "x")])[0].query_id == "1"  # type: ignore[arg-type]
+    for wrong in (Query("1", None), Query("1", "x", {"lang": 3})):  # type: ignore[arg-type, dict-item]
+        with pytest.raises(InputError, match=r"queries:1: .* is not a string"):
+            read_queries([wrong])
+    with pytest.raises(InputError, match="documents:2: doc_id is neither"):
+        list(read_documents([{"id": "1", "text": "x"}, {"id": 1.5, "text": "x"}]))
+
+
+def test_the_tag_of_a_table_is_a_text() -> None:
+    arrow, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    columns = {"qid": ["1"], "docno": ["d"], "score": [1.0]}
+    assert read_run(arrow.table(columns | {"tag": ["mine"]})).tag == "mine"
+    assert read_run(pandas.DataFrame(columns | {"tag": [None]})).tag == "longrank"
+
+
+def test_documents_are_noted_as_rows_are() -> None:
+    rows, documents = Notes(), Notes()
+    list(read_documents([{"id": "a", "text": ""}, {"id": "b", "text": "e\u0301"}], notes=rows))
+    list(read_documents([Document("a", "", ""), Document("b", "", "e\u0301")], notes=documents))
+    assert rows.lines() == documents.lines()
+    assert len(rows.lines()) == 2

@@ -30,6 +30,15 @@ def test_topics_that_lose_all_relevant_documents_are_counted() -> None:
     assert "1 of 3 topics of the judgments have no relevant document left (count as 0)" in notes.lines()
 
 
+def test_judgments_of_topics_that_are_left_out_were_not_judged_before() -> None:
+    notes = Notes()
+    residual_qrels({"1": {"a": 1, "b": -1, "d": -2}, "2": {"e": 1}}, {"1": {"a"}}, notes)
+    assert notes.lines() == [
+        "1 judgments of the judgments left out: their documents were judged before",
+        "1 of 2 topics of the judgments left out: nothing else is judged",
+    ]
+
+
 def test_a_run_closes_up_and_keeps_its_order_and_scores() -> None:
     rows = [ScoredDoc("1", doc_id, score) for doc_id, score in (("x", 1.0), ("a", 3.0), ("y", 2.0), ("c", 2.5))]
     left = residual_run(Run("tag", [*rows, ScoredDoc("2", "a", 1.0)]), BEFORE)

@@ -43,6 +43,16 @@ def test_positions_refuse_evidence_of_early_stopping_and_count_documents_of_a_ru
     assert found.notes.lines() == ["documents of the run's first 3 without evidence, left out: 1"]
 
 
+def test_positions_count_queries_that_a_run_or_the_judgments_lack() -> None:
+    records = [*EVIDENCE, replace(EVIDENCE[0], query_id="2")]
+    found = analyze.positions(records, qrels=QRELS, top=1, run=run({"1": {"d1": 3, "d2": 2}}))
+    assert found.values["first 1"].documents == 1
+    assert found.notes.lines() == [
+        "queries without judgments, left out of the relevant: 1 (first: 2)",
+        "queries that the run lacks, left out of its first documents: 1 (first: 2)",
+    ]
+
+
 def test_scores_of_a_comparison_are_said_to_be_those_of_all_compared_documents(tmp_path: Path) -> None:
     compared = [[replace(document, document_score=score) for document, score in zip(EVIDENCE, (1, 2), strict=True)]]
     for options in ({}, {COMPARED: True}):

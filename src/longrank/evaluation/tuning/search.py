@@ -228,11 +228,12 @@ def check_axes(search: Search, axes: Axes) -> None:
 
 
 def note_edges(table: GridValues, axes: Axes, notes: Notes) -> None:
-    """Note where the best value over all queries is at an end of its axis."""
+    """Note where the best value over the table's queries is at an end of its axis."""
     best = table.settings[table.best(table.query_ids)]
     for name, values in axes.items():
         if len(values) > 1 and best[name] in (values[0], values[-1]):
-            remark = f"the best {name} over all queries, {best[name]}, is at an end of its axis"
+            queries = f"the table's {len(table.query_ids)} queries"
+            remark = f"the best {name} over {queries}, {best[name]}, is at an end of its axis"
             notes.say(f"{remark}; a wider grid may have a better value")
 
 

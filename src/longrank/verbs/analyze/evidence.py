@@ -60,13 +60,19 @@ def positions(
     best = places.winners(records)
     groups = {"all reranked": best}
     if qrels is not None:
-        groups["relevant"] = places.relevant(best, read_qrels(qrels, notes), level)
+        judged = read_qrels(qrels, notes)
+        groups["relevant"] = places.relevant(best, judged, level)
+        unjudged = sorted({winner.query_id for winner in best} - judged.keys())
+        notes.add("queries without judgments, left out of the relevant", next(iter(unjudged), ""), len(unjudged))
     ranking = None if run is None else read_run(run, notes)
     groups |= {f"first {k}": places.top(best, k, ranking) for k in top}
     if ranking is not None:
         query_ids = {winner.query_id for winner in best}
+        unranked = sorted(query_ids - ranking.keys())
+        what = "queries that the run lacks, left out of its first documents"
+        notes.add(what, next(iter(unranked), ""), len(unranked))
         for k in top:
-            n_ranked = sum(len(ranking[query_id][:k]) for query_id in query_ids)
+            n_ranked = sum(len(ranking.get(query_id)[:k]) for query_id in query_ids)
             lacking = n_ranked - len(groups[f"first {k}"])
             notes.add(f"documents of the run's first {k} without evidence, left out", count=lacking)
     results = {name: places.positions(group) for name, group in groups.items()}
