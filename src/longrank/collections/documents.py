@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from glob import escape
+from itertools import pairwise
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -227,6 +228,10 @@ def _checked(document: Document, number: int, notes: Notes) -> Document:
             what = f"a passage of document {document.doc_id!r} lies outside its text of {len(document.text)} characters"
             fix = "passages are (start, end), half-open, whole numbers that count code points"
             raise InputError(what, path=_HERE, line=number, got=span, fix=fix)
+    for span, later in pairwise(document.passages):
+        if later[0] < span[0]:
+            what = f"the passages of document {document.doc_id!r} are not in order of appearance"
+            raise InputError(what, path=_HERE, line=number, got=later, fix="sort them")
     headings = {HEADINGS: [list(heading) for heading in document.headings]} if document.headings else {}
     if headings and not headings_of(headings):
         raise InputError("headings are not (start, end, level)", path=_HERE, line=number, got=document.headings)

@@ -34,8 +34,7 @@ from longrank.index.workers import write_segments
 from longrank.storage import verify
 from longrank.storage.files import writing_into
 from longrank.text.analysis import ANALYZERS
-from longrank.types import Notes
-from longrank.types.frames import id_of
+from longrank.types import Notes, id_of
 
 
 class IndexWriter:
@@ -65,8 +64,11 @@ class IndexWriter:
             what = "the changes were committed, or their block has ended"
             raise InputError(what, path=self._folder, fix="change the index inside `with index.writer() as writer:`")
 
-    def __contains__(self, doc_id: str) -> bool:
-        return self._find(doc_id) is not None
+    def __contains__(self, doc_id: object) -> bool:
+        try:
+            return self._find(id_of(doc_id, "doc_id")) is not None
+        except InputError:
+            return False
 
     def __len__(self) -> int:
         return sum(part.n_living for part in self._parts)

@@ -91,9 +91,9 @@ class GivenPassages:
         """Return the collection's passages of a document.
 
         Raises:
-            InputError: a span lies outside the text.
+            InputError: a span lies outside the text, or begins before the span ahead of it.
         """
-        text = document.text
+        text, last = document.text, 0
         for start, end in document.passages:
             if (start, end) == UNMATCHED:
                 fix = "correct them and index again, or choose another passage preset"
@@ -102,6 +102,10 @@ class GivenPassages:
                 raise InputError(
                     f"passage span of document {document.doc_id!r} lies outside its text", got=f"[{start}, {end}]"
                 )
+            if start < last:
+                what = f"passage spans of document {document.doc_id!r} are not in order of appearance"
+                raise InputError(what, got=f"[{start}, {end}]", fix="sort them")
+            last = start
         passages = document.passages or (trimmed(text, 0, len(text)) or (0, 0),)
         spans = ((i, passages[i]) for i in self.cap.choose(len(passages), document.doc_id))
         return segmentation_of(document, spans, len(passages))

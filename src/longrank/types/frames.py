@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
+from uuid import UUID
 
 from longrank.errors import InputError
 
@@ -73,11 +74,13 @@ def columns_of(frame: Any, *names_of_columns: tuple[str, ...]) -> Iterator[tuple
 
 
 def id_of(value: Any, kind: str) -> str:
-    """Return an id as a string; the number 7 is the id "7".
+    """Return an id as a string; the number 7 is the id "7", and a UUID its text.
 
     Raises:
         InputError: neither a string nor an integer; `kind` names it.
     """
+    if isinstance(value, UUID):
+        return str(value)
     if isinstance(value, Integral) and not isinstance(value, bool):
         return str(int(value))
     if not isinstance(value, str):

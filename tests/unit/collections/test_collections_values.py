@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -376,6 +377,8 @@ def test_values_of_numpy_and_query_values_are_read_as_plain_values() -> None:
     (span,) = read_gold_spans({"1": {"d": [np.array([0, 4])]}})
     assert span.passage == (0, 4)
     assert read_answers({"1": [], "2": ["x"]}) == {"2": ("x",)}
+    name = UUID(int=7)
+    assert [one.doc_id for one in read_documents([{"id": name, "text": "x"}, (name, "x")])] == [str(name)] * 2
     assert read_queries([Query(1, "x")])[0].query_id == "1"  # type: ignore[arg-type]
     for wrong in (Query("1", None), Query("1", "x", {"lang": 3})):  # type: ignore[arg-type, dict-item]
         with pytest.raises(InputError, match=r"queries:1: .* is not a string"):

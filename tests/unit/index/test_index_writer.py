@@ -85,6 +85,8 @@ def test_integers_are_ids_as_in_the_documents(tmp_path: Path) -> None:
     index = Index.build([(7, "x honey"), (8, "y")], tmp_path / "numbers")
     assert (index.document(7).text, index.number(7), index.metadata(7)) == ("x honey", 0, {})  # type: ignore[arg-type]
     assert 7 in index and 9 not in index and None not in index
+    with index.writer() as writer:
+        assert 7 in writer and 9 not in writer and None not in writer
     assert ids(index.delete([7])) == ["8"]  # type: ignore[list-item]
     with pytest.raises(InputError, match="doc_id is neither a string nor an integer"):
         index.delete([1.5])  # type: ignore[list-item]

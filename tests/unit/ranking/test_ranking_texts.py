@@ -87,6 +87,11 @@ def test_passages_that_do_not_match_the_text_are_refused_however_much_of_it_is_r
             reranker.rank("fox", [Document("d", "", LONG, passages=(UNMATCHED,))], limits=limits)
     with pytest.raises(InputError, match="lies outside its text"):
         reranker.rank("fox", [Document("d", "", "a fox", passages=((2, 80),))])
+    unordered = Document("d", "", "a fox", passages=((2, 5), (0, 1)))
+    with pytest.raises(InputError, match="not in order of appearance"):
+        reranker.rank("fox", [unordered])
+    with pytest.raises(InputError, match="documents:1: the passages of document 'd' are not in order"):
+        Index.build([unordered])
 
 
 def test_words_are_marked_by_the_analyzer_of_the_index() -> None:
