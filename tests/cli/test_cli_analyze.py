@@ -57,7 +57,7 @@ def test_collection(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "1 judged documents missing, with 1 judgments: d9" in printed
     assert "river boat" not in printed and "money" not in printed
     lines = [line.split() for line in printed.splitlines()]
-    assert ["words", "of", "a", "document", "4.3", "1", *["2", "3", "5", "6", "7", "7"], "7"] in lines
+    assert ["words", "of", "a", "document", "4.3", "1", *["1.8", "3", "5", "6", "6.6", "7.0"], "7"] in lines
     assert ["2", "1", "1", "d1", "5", "2"] in lines  # grade, judgments, query, document, words, terms
     assert ["1", "1", "-", "-", "-", "-"] in lines
     found = written(folder / "s.json")

@@ -60,7 +60,7 @@ def test_level_and_depth_are_trec_evals(folder: Path, capsys: pytest.CaptureFixt
     _, out, err = outcome(capsys, "qrels.txt", "bm25.run", "-m", "map", "-m", "ndcg", "-l", "2")
     assert out.splitlines()[0].split() == ["system", "AP(rel=2)", "nDCG"]
     assert out.splitlines()[1].split()[1] == "0.1667"
-    assert "2 of 3 topics have no document of grade 2 or more (count as 0)" in err
+    assert "2 of 3 topics have no document of grade 2 or more (0 in binary measures)" in err
     _, out, err = outcome(capsys, "qrels.txt", "bm25.run", "-m", "map", "-l", "1")
     assert "has no effect" not in err
     _, out, err = outcome(capsys, "qrels.txt", "bm25.run", "-m", "AP(rel=1)", "-m", "nDCG@10", "-l", "2")

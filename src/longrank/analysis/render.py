@@ -146,4 +146,5 @@ def share(value: float | None) -> str:
 
 def _cells(lengths: Distribution) -> Iterator[str]:
     yield f"{lengths.mean:,.1f}"
-    yield from (f"{value:,.0f}" for value in (lengths.min, *lengths.percentiles.values(), lengths.max))
+    values = (lengths.min, *lengths.percentiles.values(), lengths.max)  # a percentile may lie between two lengths
+    yield from (f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}" for value in values)

@@ -270,7 +270,8 @@ def spreadsheet_safe(text: str) -> str:
 
 
 def _latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in printable(text))
+    before = "{}" if text.startswith(("[", "*")) else ""  # which would belong to the line end before
+    return before + "".join(_LATEX.get(character, character) for character in printable(text))
 
 
 def markdown_text(text: str) -> str:

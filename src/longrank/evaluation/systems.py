@@ -61,7 +61,7 @@ def places_of(**sources: Any) -> dict[str, str | None]:
     return {name: None if source is None else place_of(source, "memory") for name, source in sources.items()}
 
 
-def note_coverage(qrels: Qrels, system: System, notes: Notes, fate: str) -> None:
+def note_coverage(qrels: Qrels, system: System, notes: Notes, fate: str, judged: Qrels | None = None) -> None:
     """Note how many topics a run lacks, and how many of its queries have no judgments.
 
     Args:
@@ -69,12 +69,14 @@ def note_coverage(qrels: Qrels, system: System, notes: Notes, fate: str) -> None
         system: the run.
         notes: takes the remarks.
         fate: fate of the topics in the note: ``"count as 0"``, ``"left out"``.
+        judged: all judgments, where `qrels` are those that a residual evaluation keeps; None: `qrels`.
     """
     counts = coverage(qrels, system.run)
     if counts.missing:
         notes.say(f"{counts.missing} of {counts.topics} topics missing from {system.place} ({fate})")
-    if counts.unjudged:
-        notes.say(f"{counts.unjudged} of {len(system.run)} queries of {system.place} have no judgments (ignored)")
+    unjudged = counts.unjudged if judged is None else coverage(judged, system.run).unjudged
+    if unjudged:
+        notes.say(f"{unjudged} of {len(system.run)} queries of {system.place} have no judgments (ignored)")
 
 
 def runs_of(runs: Any) -> list[Any]:

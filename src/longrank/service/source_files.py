@@ -80,7 +80,9 @@ class SourceFiles:
         kind = _TYPES[format := str(format_of(file))]
         # A page among the files must not act in this server's name; browsers show no PDF in a sandbox.
         headers = {} if format == "pdf" else _SANDBOX
-        if kind.startswith("text/") and not is_utf_8(raw := file.read_bytes()):
+        if file.suffix == ".gz":
+            headers = {**headers, "content-encoding": "gzip"}  # the browser unpacks it
+        elif kind.startswith("text/") and not is_utf_8(raw := file.read_bytes()):
             if format != "html":
                 headers = {**headers, "content-disposition": f"inline; filename*=utf-8''{quote(file.name)}"}
                 return Response(_as_read(raw, file), media_type=kind, headers=headers)

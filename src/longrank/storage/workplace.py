@@ -96,7 +96,7 @@ def check_own(folder: Path, kind: str, *, begun: bool) -> None:
 
     Args:
         folder: absent, empty or begun earlier; the folder above must exist. Hidden files do not count.
-        kind: noun for what belongs in the folder, such as ``"training"``.
+        kind: noun for what belongs in the folder, such as ``"training"``; empty: only an empty folder will do.
         begun: whether the folder holds the file that marks an earlier beginning.
 
     Raises:
@@ -104,7 +104,8 @@ def check_own(folder: Path, kind: str, *, begun: bool) -> None:
     """
     check_folder(folder)
     if not begun and folder.is_dir() and any(path.name[0] != "." for path in folder.iterdir()):
-        raise InputError(f"is not empty and holds no {kind}", path=folder, fix="choose a new folder")
+        what = f"is not empty and holds no {kind}" if kind else "is not empty"
+        raise InputError(what, path=folder, fix="choose a new folder")
 
 
 @contextmanager

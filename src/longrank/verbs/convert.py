@@ -77,7 +77,7 @@ def convert(
     notes, folder = Notes() if notes is None else notes, Path(output)
     if head is not None and head not in FAMILIES:
         raise InputError("unknown head", got=head, fix=suggestion(head, FAMILIES))
-    check_own(folder, "conversion", begun=False)
+    check_own(folder, "", begun=False)
     check_outside(folder)
     found = find_source(str(source), base)
     check_apart(folder, *found.weights, found.tokenizer, found.config)

@@ -78,7 +78,8 @@ def evaluate(
     names = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else list(measures)
     parsed = parse_measures(names, level)
     judged_before = judged_documents(read_qrels(source, notes) for source in _sources(residual))
-    judgments = residual_qrels(read_qrels(qrels, notes), judged_before, notes, place_of(qrels, "the judgments"))
+    judged = read_qrels(qrels, notes)
+    judgments = residual_qrels(judged, judged_before, notes, place_of(qrels, "the judgments"))
     if level is not None and list(map(str, parse_measures(names))) == list(map(str, parse_measures(names, 2))):
         notes.say("the lowest relevant grade has no effect: no measure takes it, or each has its own")
     else:
@@ -95,7 +96,7 @@ def evaluate(
             queries="intersection" if intersection else "complete",
             origin=system.place,
         )
-        note_coverage(judgments, system, notes, fate)
+        note_coverage(judgments, system, notes, fate, judged)
     first = None if baseline is None else next(iter(results))
     alpha = 0.05 if threshold is None else threshold
     return compare(results, baseline=first, test=test or "t", correction=correction, threshold=alpha, notes=notes)
@@ -110,4 +111,4 @@ def _sources(judgments: Any) -> Iterable[Any]:
 def _note_level(qrels: Qrels, level: int | None, notes: Notes) -> None:
     without = 0 if level is None else sum(max(grades.values(), default=0) < level for grades in qrels.values())
     if without:
-        notes.say(f"{without} of {len(qrels)} topics have no document of grade {level} or more (count as 0)")
+        notes.say(f"{without} of {len(qrels)} topics have no document of grade {level} or more (0 in binary measures)")

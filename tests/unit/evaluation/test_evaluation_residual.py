@@ -5,6 +5,7 @@ import pytest
 from longrank.errors import InputError
 from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
 from longrank.types import Notes, Run, ScoredDoc
+from longrank.verbs.evaluate import evaluate
 
 BEFORE = judged_documents([{"1": {"a": 1, "b": 0}}, {"1": {"c": 0}, "2": {"d": -1}}])
 
@@ -36,6 +37,14 @@ def test_judgments_of_topics_that_are_left_out_were_not_judged_before() -> None:
     assert notes.lines() == [
         "1 judgments of the judgments left out: their documents were judged before",
         "1 of 2 topics of the judgments left out: nothing else is judged",
+    ]
+
+
+def test_queries_without_judgments_are_those_that_never_had_any() -> None:
+    notes, run = Notes(), {"1": {"b": 1.0}, "2": {"c": 1.0}, "3": {"d": 1.0}}
+    evaluate({"1": {"a": 1, "b": 1}, "2": {"c": 1}}, run, "P@1", residual={"1": {"a": 1}, "2": {"c": 1}}, notes=notes)
+    assert [line for line in notes.lines() if "no judgments" in line] == [
+        "1 of 2 queries of longrank have no judgments (ignored)"
     ]
 
 

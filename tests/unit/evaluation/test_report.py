@@ -180,6 +180,12 @@ def test_hostile_names_stay_text_in_every_format(name: str) -> None:
         assert cells[-1] == (f"'{name}" if name[0] in "=+-@" else name)
 
 
+@pytest.mark.parametrize("name", ["[s]", "*s"])
+def test_a_name_is_no_option_of_the_line_end_before(name: str) -> None:
+    latex = RENDERERS["latex"](compare({name: RESULTS["bm25"]}))
+    assert f"\\midrule\n{{}}{name} &" in latex
+
+
 def test_latex_and_markdown_escape_their_own_characters() -> None:
     results = {"a&b_c%d$e#f{g}h~i^j\\k": system(0.1, 0.2), "x|y*z`<b>": system(0.3, 0.4)}
     latex = RENDERERS["latex"](compare(results))

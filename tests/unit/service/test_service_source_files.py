@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,13 @@ def test_texts_and_pages_are_shown_in_their_encoding(encoding: str, root: Path, 
     assert (plain.headers["content-type"], plain.body.decode()) == ("text/plain; charset=utf-8", text)
     kind = "text/html; charset=utf-8" if encoding == "utf-8" else "text/html"
     assert (page.headers["content-type"], page.body) == (kind, markup)
+
+
+def test_packed_texts_are_unpacked_by_the_browser(root: Path, tmp_path: Path) -> None:
+    (root / "a.txt.gz").write_bytes(packed := gzip.compress(b"Cats purr."))
+    (reply,) = asked(service(root, tmp_path), "/files/a.txt.gz")
+    assert reply.headers["content-encoding"] == "gzip"
+    assert (reply.headers["content-type"], reply.body) == ("text/plain; charset=utf-8", packed)
 
 
 @pytest.mark.parametrize(
