@@ -232,6 +232,22 @@ def test_folds_that_a_user_puts_beside_a_result_stay(
     assert contents() == before
 
 
+def test_folds_that_a_user_puts_beside_an_interrupted_search_stay(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune() == 0
+    for path in Path("out").iterdir():
+        if path.name != "values.journal":
+            path.unlink()
+    folds = Path("folds.json").read_bytes()
+    Path("out/folds.json").write_bytes(folds)
+    assert tune("--protocol", "folds", "--make-folds", "2") == 2
+    assert "out/folds.json: is no part of the earlier result, and would be replaced" in capsys.readouterr().err
+    assert tune("--protocol", "folds", "--folds", "out/folds.json") == 0
+    assert tune() == 0
+    assert Path("out/folds.json").read_bytes() == folds
+
+
 def test_interrupted_while_searching_the_same_command_goes_on_to_the_same_bytes(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -150,7 +150,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # all errors end here
         return _report(error, app, arguments)
     except KeyboardInterrupt:
-        return _fail("interrupted; run the same command to go on (index starts afresh)", 130)
+        afresh = " (it starts afresh)" if command == "index" else ""
+        return _fail(f"interrupted; run the same command to go on{afresh}", 130)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
     except BaseException as error:

@@ -56,13 +56,18 @@ class IndexOptions:
         """Return the indexed text of a document: title, line end, text."""
         return f"{title}\n{text}" if self.index_title and title else text
 
-    def note_copied(self, notes: Notes) -> None:
-        """Note how documents that are read from an index with these options differ from its own in another index."""
+    def note_copied(self, notes: Notes, *, repeats_titles: bool) -> None:
+        """Note how documents that are read from an index with these options differ from its own in another index.
+
+        Args:
+            notes: takes the remarks.
+            repeats_titles: True: the other index reads titles beside the texts.
+        """
         if self.expansions:
             notes.say("the predicted queries of the index that is read are left out: give their files again")
-        if self.index_only:
-            notes.say(f"fields that the index that is read does not store are left out: {', '.join(self.index_only)}")
-        if self.title_in_text:
+        if lost := [] if self.metadata is None else [name for name in self.index_only if name not in self.metadata]:
+            notes.say(f"fields that the index that is read does not store are left out: {', '.join(lost)}")
+        if self.title_in_text and repeats_titles:
             notes.say(
                 "texts of the index that is read begin with their titles: titles are indexed twice, unless left out"
             )
@@ -90,6 +95,7 @@ class IndexOptions:
         }
         options = cls(**{**value, **names, "expansions": expansions})
         defaults = (option for option in dataclass_fields(cls) if option.default is not None)
-        if wrong := [o.name for o in defaults if type(getattr(options, o.name)) is not type(o.default)]:
+        kinds = {o.name: int if isinstance(o.default, bool) else type(o.default) for o in defaults}
+        if wrong := [name for name, kind in kinds.items() if not isinstance(getattr(options, name), kind)]:
             raise TypeError(f"the option {wrong[0]} has a value of another type")
         return options

@@ -150,7 +150,8 @@ class Index(Changeable):
         corpus = keeping(corpus or CorpusOptions(), analyzer_field)
         notes = Notes() if notes is None else notes
         if isinstance(source, Index):
-            source.options.note_copied(notes)
+            repeats = "title" in corpus.fields and not corpus.title_in_text
+            source.options.note_copied(notes, repeats_titles=repeats)
         paths = [expansions] if isinstance(expansions, str | Path) else expansions
         predicted = read_expansions(list(map(Path, paths)), notes, TextOptions(limits=corpus.text.limits))
         options = IndexOptions(

@@ -98,8 +98,12 @@ def _labelled(documents: Any) -> Any:
     if not (hasattr(documents, "items") and hasattr(documents, "to_frame")):
         return documents
     labels, texts = list(documents.index), list(documents)
-    fit = all(map(_can_be_id, labels)) and not any(isinstance(text, Document) for text in texts)
+    fit = all(map(_can_be_id, labels)) and not any(map(_has_id, texts))
     return list(zip(labels, texts, strict=True)) if fit else texts
+
+
+def _has_id(document: Any) -> bool:
+    return isinstance(document, Document) or (isinstance(document, Mapping) and bool(document.keys() & {*ID_KEYS}))
 
 
 def _can_be_id(label: Any) -> bool:
@@ -187,7 +191,7 @@ def _document(document: Any, number: int) -> Document:
             raise InputError("passages of a document are (start, end), whole numbers", got=document.passages[:1])
         return document
     if isinstance(document, Mapping) or (isinstance(document, tuple) and len(document) == 2):
-        has_id = not isinstance(document, Mapping) or bool(document.keys() & {*ID_KEYS})
+        has_id = not isinstance(document, Mapping) or _has_id(document)
         try:
             read = next(read_documents([document if has_id else ("text", document)]))
         except InputError as error:

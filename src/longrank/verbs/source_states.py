@@ -137,12 +137,12 @@ def states_now(sources: Sources, index: Path, left: dict[str, str], sizes: dict[
             _leave(path, error, sources.corpus.files, left)
             if path in known:
                 states[path] = known[path]
+    check_kinds(folders, sources, states)
     patterns = [place for place in sources.places if stands_for_matches(place, sources)]
     for path in known.keys() - states.keys():  # a format that the content tells is unknown if that cannot be read
         if fault := _fault(path) or _unlisted(path, patterns, listing):
             _leave(path, fault, sources.corpus.files, left)
             states[path] = known[path]
-    check_kinds(folders, sources, states)
     for place in filter(is_address, sources.places):
         states[place] = rows_state(place, sources.corpus)
         if place in known:
@@ -184,7 +184,8 @@ def _fault(path: str) -> OSError | None:
 def _unlisted(file: str, patterns: Iterable[str], known: dict[str, OSError | None]) -> OSError | None:
     """Return the error of listing a folder above a file that patterns matched; None: all can be listed, or are gone.
 
-    Patterns take such folders for empty folders. `known` keeps the errors of folders.
+    Patterns take such folders for empty folders. A link whose target is away cannot be listed. `known` keeps the errors
+    of folders.
     """
     for folder in (folder for pattern in patterns for folder in listed_folders(pattern, file)):
         if folder not in known:
@@ -192,7 +193,7 @@ def _unlisted(file: str, patterns: Iterable[str], known: dict[str, OSError | Non
                 os.scandir(folder).close()
                 known[folder] = None
             except OSError as error:
-                known[folder] = None if isinstance(error, _GONE) else error
+                known[folder] = None if isinstance(error, _GONE) and not Path(folder).is_symlink() else error
         if known[folder] is not None:
             return known[folder]
     return None

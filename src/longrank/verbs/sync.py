@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -172,14 +172,41 @@ def _event_path(path: Path) -> str:
 
 
 def _put_events(watch: Watch, watching: _Watching, events: SimpleQueue[bool | Exception], stop: Event) -> None:
-    """Put True after each burst of changes, and False every second; in a thread, since a wait there takes signals."""
+    """Put True after each burst of changes, and False every second; in a thread, since a wait there takes signals.
+
+    Events are of the folders that stood at the paths when the watch began, so it begins again after a folder is
+    replaced by another.
+    """
+    folders = [path for path in watching.paths if path.is_dir()]
     options = {"debounce": _DEBOUNCE, "rust_timeout": _PAUSE, "yield_on_timeout": True, "stop_event": stop}
+    replaced, before = False, _identities(folders)
     try:
-        for changes in watch(*watching.paths, watch_filter=None, recursive=watching.recursive, **options):
-            counted = (watching.files is None or _event_path(Path(path)) in watching.files for _, path in changes)
-            events.put(any(counted))
+        while True:
+            for changes in watch(*watching.paths, watch_filter=None, recursive=watching.recursive, **options):
+                counted = (watching.files is None or _event_path(Path(path)) in watching.files for _, path in changes)
+                changed = any(counted) or replaced  # before this watch began
+                now = _identities(folders)
+                replaced = now != before and None not in now
+                events.put(changed or replaced)
+                if replaced:
+                    before = now
+                    break
+            else:
+                return
     except Exception as error:  # raised again in the other thread
         events.put(error)
+
+
+def _identities(paths: Iterable[Path]) -> list[tuple[int, int] | None]:
+    """Return device and number of each folder; None: it is away."""
+    found: list[tuple[int, int] | None] = []
+    for path in paths:
+        try:
+            status = path.stat()
+            found.append((status.st_dev, status.st_ino))
+        except OSError:
+            found.append(None)
+    return found
 
 
 def load_watch() -> Watch:

@@ -14,7 +14,7 @@ from longrank.collections import read_qrels, read_queries
 from longrank.errors import InputError
 from longrank.evaluation.folds import read_or_make_folds
 from longrank.evaluation.names import parse_measure
-from longrank.evaluation.tuning.folder import JOURNAL, check_own, write_outcome
+from longrank.evaluation.tuning.folder import JOURNAL, check_folds, check_own, write_outcome
 from longrank.evaluation.tuning.grids import parse_axes
 from longrank.evaluation.tuning.protocols import make_protocol
 from longrank.evaluation.tuning.report import as_json
@@ -100,7 +100,7 @@ def tune(
         raise InputError("`seed` is of samples, and of folds that are made", got=seed, fix="leave it out")
     seed = 42 if seed is None else seed
     if folder is not None:
-        check_own(Path(folder), index, queries, qrels, makes_folds=isinstance(folds, int))
+        check_own(Path(folder), index, queries, qrels)
     axes = parse_axes(grid, tunable(preset, settings or {}))
     measure = str(parse_measure(measure))
     judgments = read_qrels(qrels, notes)
@@ -108,6 +108,8 @@ def tune(
     kept = {query.query_id: judgments[query.query_id] for query in judged}
     every = Search(SharedIndex.of(Index.open(index)), preset, settings or {}, judged, kept, measure, k)
     parts, made = read_or_make_folds(folds, list(kept), seed, notes)
+    if folder is not None:
+        check_folds(Path(folder), made)
     way = make_protocol(
         protocol,
         folds=parts,

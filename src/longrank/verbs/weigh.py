@@ -13,7 +13,7 @@ from longrank.engines import Engine, open_engine
 from longrank.errors import InputError
 from longrank.evaluation.folds import Folds, read_or_make_folds
 from longrank.evaluation.systems import place_of
-from longrank.evaluation.tuning.folder import check_own, write_outcome
+from longrank.evaluation.tuning.folder import check_folds, check_own, write_outcome
 from longrank.evaluation.tuning.formula import ALPHA, PASSAGES, make_formula
 from longrank.evaluation.tuning.grids import Axes, Setting, parse_axes
 from longrank.evaluation.tuning.protocols import frozen, make_protocol
@@ -96,8 +96,7 @@ def weigh(
     if seed is not None and not isinstance(folds, int):
         raise InputError("`seed` is an option of folds that are made", got=seed, fix="give a number of folds")
     if folder is not None:
-        inputs, makes_folds = (qrels, run, evidence, *(learn_on or ())), isinstance(folds, int)
-        check_own(Path(folder), *inputs, mark=WEIGHTS, command="weigh", makes_folds=makes_folds)
+        check_own(Path(folder), qrels, run, evidence, *(learn_on or ()), mark=WEIGHTS, command="weigh")
     reranked = open_reranked(run, evidence, depth=depth, notes=notes, mix_method=mix_method)
     axes = parse_axes(grid, dict.fromkeys((ALPHA, *PASSAGES, *reranked.parts[1:]), float), "weight")
     if ALPHA not in axes:
@@ -111,6 +110,8 @@ def weigh(
         parts: Mapping[str, Fold] | None = None
         if learn_on is None:
             parts, made = read_or_make_folds(folds, here.query_ids, 42 if seed is None else seed, notes)
+            if folder is not None:
+                check_folds(Path(folder), made, WEIGHTS)
             protocol = make_protocol(folds=parts, choose_by=choose_by, notes=notes)
             protocol.choose(here.blank(axes))  # refuses queries that do not fit the protocol, before any work
             table = _values(here, axes, progress, notes)

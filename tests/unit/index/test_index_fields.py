@@ -93,7 +93,10 @@ def test_documents_of_another_index_lack_fields_and_queries_that_it_does_not_sto
         "fields that the index that is read does not store are left out: url",
         "texts of the index that is read begin with their titles: titles are indexed twice, unless left out",
     ]
-    plain = Index.build(documents, tmp_path / "plain")
+    kept = Index.build(documents, tmp_path / "kept", corpus=CorpusOptions(index_only=("url",), title_in_text=True))
+    again = Index.build(kept, tmp_path / "same", corpus=CorpusOptions(index_only=("url",), title_in_text=True))
+    assert (again.notes.lines(), again.digest) == ([], kept.digest)
+    plain = Index.build(documents, tmp_path / "plain", compress=0)
     assert Index.build(plain).notes.lines() == []
     with index.writer(notes := Notes()) as writer:
         writer.add([index.document("d")], replace=True)

@@ -533,7 +533,7 @@ def test_counts_of_an_unknown_type_are_refused(tmp_path: Path, tf_type: object) 
 
 
 @pytest.mark.parametrize(
-    "options", [[], {"later": 1}, {"fields": 5}, {"compressed": 1}, {"analyzer": None}, {"expansions": [{}]}]
+    "options", [[], {"later": 1}, {"fields": 5}, {"compressed": "x"}, {"analyzer": None}, {"expansions": [{}]}]
 )
 def test_unknown_options_of_a_segment_are_refused(tmp_path: Path, options: object) -> None:
     (part,) = build_index(located(OLD), tmp_path / "index").parts

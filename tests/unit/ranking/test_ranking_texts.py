@@ -217,6 +217,9 @@ def test_documents_may_be_mappings_and_pairs_and_results_have_their_ids(reranker
         assert [(one.index, one.doc_id) for one in no_ids] == [(1, ""), (0, "")]
     given = pandas.Series([Document("d", "", "a fox"), Document("e", "", "moon")])
     assert [one.doc_id for one in reranker.rank("fox", given)] == ["d", "e"]
+    given = pandas.Series([{"id": "d", "text": "a fox"}, {"id": "e", "text": "moon"}])
+    assert [one.doc_id for one in reranker.rank("fox", given)] == ["d", "e"]
+    assert [one.doc_id for one in reranker.rank("fox", pandas.Series([{"text": "a fox"}], index=["x"]))] == ["x"]
     pairs = pandas.Series([("fox", "a fox"), ("fox", "moon")], index=["x", "y"])
     assert reranker.predict(pairs).tolist() == reranker.predict(list(pairs)).tolist()
     for wrong, message in ((("a", "b", "c"), "mapping or an .id, text. pair"), ({"name": "x"}, "no text")):

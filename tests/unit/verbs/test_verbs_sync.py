@@ -445,6 +445,19 @@ def test_a_watched_file_is_followed_when_it_is_replaced(folder: Path, monkeypatc
         next(moments)
 
 
+def test_a_watched_folder_is_followed_when_it_is_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("watchfiles")
+    monkeypatch.setattr("longrank.verbs.sync._SCAN", 600.0)
+    moments = watched([folder])
+    next(moments)
+    for n in range(2):
+        folder.rename(folder.with_name(f"old{n}"))
+        folder.mkdir()
+        next(moments)
+        (folder / "new.txt").write_text(f"Dogs howl {n} times.")
+        next(moments)
+
+
 def test_events_of_a_watched_file_count_by_its_resolved_folder_and_those_of_its_neighbours_do_not(
     folder: Path, tmp_path: Path
 ) -> None:

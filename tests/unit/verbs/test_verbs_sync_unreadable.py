@@ -85,6 +85,37 @@ def test_documents_stay_where_the_target_of_a_link_is_away(folder: Path, tmp_pat
     assert sorted(read(tmp_path / "index").values()) == ["Dogs bark."]
 
 
+def test_a_collection_whose_documents_are_a_link_to_a_disk_that_is_away_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk" / "docs.jsonl").write_text('{"id": "a", "text": "Dogs bark."}\n')
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "docs.jsonl").symlink_to(tmp_path / "disk" / "docs.jsonl")
+    (tmp_path / "c" / "queries.jsonl").write_text('{"id": "1", "text": "dogs"}\n')
+    sync([tmp_path / "c"], tmp_path / "index")
+    (tmp_path / "disk").rename(tmp_path / "away")
+    with pytest.raises(InputError, match=r"docs\.jsonl: the documents of this collection are gone"):
+        sync([tmp_path / "c"], tmp_path / "index")
+    assert read(tmp_path / "index") == {"a": "Dogs bark."}
+
+
+def test_documents_stay_where_a_pattern_meets_a_link_to_a_folder_that_is_away(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "disk").mkdir()
+    (folder / "b.txt").rename(tmp_path / "disk" / "b.txt")
+    (folder / "sub").symlink_to(tmp_path / "disk")
+    (folder / "own").mkdir()
+    (folder / "a.txt").rename(folder / "own" / "a.txt")
+    sync(["notes/*/*.txt"], tmp_path / "index")
+    before = read(tmp_path / "index")
+    assert sorted(before.values()) == ["Cats purr.", "Dogs bark."]
+    (tmp_path / "disk").rename(tmp_path / "away")
+    assert not any(sync(["notes/*/*.txt"], tmp_path / "index", notes=(notes := Notes())))
+    assert notes.lines() == [f"{LEFT} (first: {folder / 'sub' / 'b.txt'}: No such file or directory)"]
+    assert read(tmp_path / "index") == before
+
+
 @pytest.mark.parametrize("pattern", ["notes/*/*.txt", "notes/**/*.txt", "**/*.txt"])
 @pytest.mark.parametrize("files_open", [False, True])
 def test_documents_of_a_folder_that_a_pattern_cannot_list_stay(

@@ -14,26 +14,25 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from itertools import chain, permutations
 from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError, IntegrityError
-from longrank.formats.folds import Fold, write_folds
+from longrank.formats.folds import Fold, read_folds, write_folds
 from longrank.formats.trec import write_rankings
 from longrank.small_files import RECORD, read_small
 from longrank.storage import MANIFEST, atomic_write, seal, sealed_files, workplace
 from longrank.storage.files import sync_folder, writing
 from longrank.storage.temporaries import temporary_folder
-from longrank.types import Ranking
+from longrank.types import Notes, Ranking
 
 JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning.json"
 _UNFINISHED = ".unfinished"
 
 
-def check_own(
-    folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "tune", makes_folds: bool = False
-) -> None:
+def check_own(folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "tune") -> None:
     """Refuse a folder that cannot be written to, or that holds something else or an input.
 
     Args:
@@ -41,11 +40,10 @@ def check_own(
         inputs: values and paths that are read, and lists of such; no file of them may be a file of the result.
         mark: the file that marks a result.
         command: name of the command, for the message.
-        makes_folds: True: the result has a file of folds.
 
     Raises:
         InputError: the folder cannot be written to, holds something else, or lies inside a finished folder; or an input
-            or other folds would be overwritten.
+            would be overwritten.
     """
     unfinished = folder / _UNFINISHED
     left = unfinished.read_text(encoding="utf-8") if unfinished.exists() else ""
@@ -59,14 +57,33 @@ def check_own(
     paths = [each for each in flat if isinstance(each, str | Path) and os.path.isfile(each)]  # noqa: PTH113 - odd names
     for name in (mark, RUN, TUNING, FOLDS):
         workplace.check_apart(folder / name, *paths)
-    if makes_folds and (folder / FOLDS).exists() and (folder / MANIFEST).exists() and not _made_folds(folder):
-        raise InputError("is no part of the earlier result, and would be replaced", path=folder / FOLDS, fix="move it")
+
+
+def check_folds(folder: Path, made: Mapping[str, Fold] | None, outcome: str = TUNING) -> None:
+    """Refuse to replace a file of folds that no result in the folder made, by folds that were made now.
+
+    Args:
+        folder: the result folder.
+        made: folds that were made, if any.
+        outcome: name of the JSON file of the result.
+
+    Raises:
+        InputError: such a file.
+    """
+    path = folder / FOLDS
+    is_old = (folder / outcome).exists() and not (folder / MANIFEST).exists()  # earlier versions wrote no checksums
+    if made is None or not path.exists() or is_old or _made_folds(folder):
+        return
+    with suppress(InputError):
+        if read_folds(path, Notes()) == made:  # of a search that an earlier version began
+            return
+    raise InputError("is no part of the earlier result, and would be replaced", path=path, fix="move it")
 
 
 def _made_folds(folder: Path) -> bool:
     """Tell whether a result made the file of folds in its folder; a user may have put a file there."""
     try:
-        return left_unfinished(folder) or FOLDS in sealed_files(folder, "result")
+        return (folder / _UNFINISHED).exists() or FOLDS in sealed_files(folder, "result")
     except IntegrityError:
         return False
 
