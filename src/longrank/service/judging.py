@@ -225,8 +225,8 @@ def opened_judging(
     check_apart(path, queries)
     check_outside(path)
     real = path.resolve()
-    places = [place.with_name(f"{place.stem}.queries.jsonl") for place in (path, real)]
-    own = next(filter(Path.exists, places), places[-1])
+    places = [place.with_name(f"{place.stem}.queries.jsonl") for place in (real, path)]
+    own = next(filter(Path.exists, places), places[0])  # earlier versions wrote beside the link
     with working_on(path), nullcontext() if queries is not None else working_on(own):
         grades = _grades(path, notes)
         if queries is None:
