@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.jsonl import read_json
+from longrank.registries import plain_value
 from longrank.storage import atomic_write
 from longrank.types import Notes
 
@@ -116,7 +117,7 @@ def _fold(name: str, parts: Sequence[Any], path: Path, notes: Notes) -> Fold:
 
 def _ids(place: str, value: Any, path: Path, notes: Notes) -> tuple[str, ...]:
     """Return the ids of a list, or the keys of an object (Capreolus lets ``dev`` name grades, too), once each."""
-    value = value.tolist() if hasattr(value, "tolist") else value  # of numpy
+    value = plain_value(value)
     if not isinstance(value, list | tuple | dict):
         raise InputError(f"{place} is not a list of query ids", path=path, got=value)
     for item in value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
+from longrank.registries import plain_value
 from longrank.types import UNMATCHED, Notes, Span
 
 _NOTE = "documents whose 'passages' do not match their text, so the passage preset 'given' refuses them"
@@ -22,19 +23,14 @@ def passage_spans(passages: Any, text: str, place: str, notes: Notes) -> tuple[S
         notes: counts documents whose passages do not match.
     """
     spans: list[Span] = []
-    items = _listed(passages)
+    items = plain_value(passages)
     for item in items if isinstance(items, list | tuple) else [None]:
-        span = _span(_listed(item), text, spans[-1] if spans else (0, 0))
+        span = _span(plain_value(item), text, spans[-1] if spans else (0, 0))
         if span is None:
             notes.add(_NOTE, place)
             return (UNMATCHED,)
         spans.append(span)
     return tuple(spans)
-
-
-def _listed(value: Any) -> Any:
-    """Return an array of NumPy as a list, and other values as they are."""
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _span(item: Any, text: str, last: Span) -> Span | None:
@@ -60,7 +56,7 @@ def _checked(value: Any, text: str, last: Span) -> Span | None:
 
 def pair_of(value: Any) -> Span | None:
     """Return a list, a tuple or an array of two whole numbers as a pair; None of another value."""
-    pair = _listed(value)
+    pair = plain_value(value)
     if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(map(_is_offset, pair)):
         return None
     return int(pair[0]), int(pair[1])
