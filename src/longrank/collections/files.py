@@ -164,6 +164,9 @@ def _walk(folder: Path, options: FileOptions, notes: Notes) -> Iterator[Path]:
         folders[:] = sorted(
             name for name in folders if name not in _IGNORED and _is_chosen(before / name, options, True)
         )
+        for path in (Path(parent, name) for name in folders):
+            if path.is_symlink():  # os.walk does not enter it
+                skip(path, "linked folders skipped: name them as sources", "", options, notes)
         chosen = (Path(parent, name) for name in sorted(files) if _is_chosen(before / name, options, False))
         for path in chosen:
             if is_file(path):

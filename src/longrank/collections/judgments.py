@@ -10,7 +10,7 @@ from typing import Any
 from longrank.collections.collection import IRDS, Collection, places
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
-from longrank.formats.trec import MAX_GRADE, note_judgments
+from longrank.formats.trec import MAX_GRADE, REPEATED, note_judgments
 from longrank.formats.trec import read_qrels as read_file
 from longrank.types import Notes, Qrels, columns_of, id_of, is_frame
 
@@ -52,8 +52,10 @@ def read_qrels(source: Any, notes: Notes | None = None) -> Judgments:
     if isinstance(source, str | Path | Collection):
         return read_judgments(places(source, "qrels"), notes)
     qrels: dict[str, dict[str, int]] = {}
-    for query_id, doc_id, grade in _rows(source):
-        _add(qrels, _id(query_id, "query id"), _id(doc_id, "doc_id"), _grade(grade), _HERE)
+    rows = (
+        (_id(query_id, "query id"), _id(doc_id, "doc_id"), _grade(grade)) for query_id, doc_id, grade in _rows(source)
+    )
+    _add(qrels, rows, _HERE, notes)
     if not qrels:
         raise InputError("there is no judgment", got=source if isinstance(source, Mapping) else None, fix=_FIX)
     note_judgments(qrels, _HERE, notes)
@@ -72,8 +74,7 @@ def read_judgments(sources: Iterable[str], notes: Notes) -> Judgments:
             if query_id not in qrels:
                 qrels[query_id] = dict(judged)
                 continue
-            for doc_id, grade in judged.items():
-                _add(qrels, query_id, doc_id, grade, Path(source))
+            _add(qrels, ((query_id, *judgment) for judgment in judged.items()), Path(source), notes)
     return Judgments(qrels, notes)
 
 
@@ -85,11 +86,16 @@ def _read(source: str, notes: Notes) -> Qrels:
     return read_file(Path(source), notes)
 
 
-def _add(qrels: dict[str, dict[str, int]], query_id: str, doc_id: str, grade: int, place: Path) -> None:
-    known = qrels.setdefault(query_id, {}).setdefault(doc_id, grade)
-    if known != grade:
-        what = f"document {doc_id} has two grades for query {query_id}: {known} and {grade}"
-        raise InputError(what, path=place, fix="keep one of the two judgments")
+def _add(qrels: dict[str, dict[str, int]], rows: Iterable[tuple[str, str, int]], place: Path, notes: Notes) -> None:
+    for query_id, doc_id, grade in rows:
+        judged = qrels.setdefault(query_id, {})
+        known = judged.get(doc_id)
+        if known not in (None, grade):
+            what = f"document {doc_id} has two grades for query {query_id}: {known} and {grade}"
+            raise InputError(what, path=place, fix="keep one of the two judgments")
+        if known is not None:
+            notes.add(REPEATED, str(place))
+        judged[doc_id] = grade
 
 
 def _rows(source: Any) -> Iterator[tuple[Any, Any, Any]]:

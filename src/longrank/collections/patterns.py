@@ -41,15 +41,13 @@ def would_match(source: str, path: Path | str) -> bool:
     return is_pattern(source) and matches(absolute_path(str(path)).lstrip("/"), [absolute_pattern(source)])
 
 
-def listed_folders(pattern: str, file: str) -> list[str]:
-    """Return the folders above a file that a pattern lists to find the file; none of files elsewhere."""
+def folders_above(file: str, pattern: str) -> list[str]:
+    """Return the folders above a file through which a pattern finds the file; none of files elsewhere."""
     parts, names = pattern.split("/"), file.split("/")
     first = _n_fixed(parts)
     if names[:first] != parts[:first]:
         return []
-    deep = next((n for n, part in enumerate(parts) if part == "**"), len(parts))
-    listed = [n for n in range(first, len(names)) if n >= deep or (n < len(parts) and has_magic(parts[n]))]
-    return ["/".join(names[:n]) or "/" for n in listed]
+    return ["/".join(names[:n]) or "/" for n in range(first, len(names))]
 
 
 def absolute_pattern(pattern: str) -> str:

@@ -1,8 +1,8 @@
 """Make `Document`s of the `Record`s that the readers of all formats yield.
 
 The title is always the field ``title``. The text is the other chosen fields, joined by newlines. The source's own
-passages are spans of its field ``text``, so they are kept only if the text is exactly that field. All other fields are
-metadata.
+passages are spans of its field ``text``, so they are kept only if no other field is chosen; a title before the text
+moves them. All other fields are metadata.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from longrank.errors import InputError
 from longrank.formats.metadata import is_missing, metadata_of
 from longrank.formats.records import ID_KEYS, NAMES_OF_TEXT, CorpusOptions, Record
 from longrank.formats.spans import passage_spans
-from longrank.types import UNMATCHED, Document, Notes, headings_of
+from longrank.types import UNMATCHED, Document, Notes, Span, headings_of
 from longrank.types.letters import is_plain
 from longrank.types.pages import HEADINGS, PAGE_STARTS, shifted
 
@@ -79,6 +79,7 @@ class Composer:
             length = len(text)
             text = "\n".join(filter(None, (title, text)))
             metadata = shifted(metadata, len(text) - length)
+            passages = _moved(passages, len(text) - length)
         return Document(record.doc_id, title, text, passages, metadata, headings_of(metadata))
 
     def index_only(self, record: Record, path: Path) -> str:
@@ -111,8 +112,7 @@ class Composer:
         if options.title_in_text and title and not f"{text}\n".startswith(f"{title}\n"):
             text = "\n".join(filter(None, (title, text)))
             by = len(text) - len(document.text)
-            metadata = shifted(metadata, by)
-            passages = tuple(span if span == UNMATCHED else (span[0] + by, span[1] + by) for span in passages)
+            metadata, passages = shifted(metadata, by), _moved(passages, by)
         headings = headings_of(metadata) if document.headings else ()
         self._note(title, text, where, notes)
         adopted = replace(document, text=text, passages=passages, metadata=metadata, headings=headings)
@@ -163,14 +163,19 @@ class Composer:
     def _is_kept(self, name: str) -> bool:
         return self._metadata is None or name in self._metadata or name in _OFFSETS
 
-    def _passages(self, record: Record, text: str, where: Place, notes: Notes) -> tuple[tuple[int, int], ...]:
+    def _passages(self, record: Record, text: str, where: Place, notes: Notes) -> tuple[Span, ...]:
         passages = record.values.get(PASSAGES)
         if is_missing(passages) or self._options.ignore_passages:
             return ()
-        if self._names != ("text",) or self._options.title_in_text:
+        if self._names != ("text",):
             notes.add("documents whose own passages were left out: they are spans of 'text' alone", _shown(where))
             return ()
         return passage_spans(passages, text, _shown(where), notes)
+
+
+def _moved(passages: tuple[Span, ...], by: int) -> tuple[Span, ...]:
+    """Return spans of a text that has `by` code points more before it."""
+    return tuple(span if span == UNMATCHED else (span[0] + by, span[1] + by) for span in passages)
 
 
 def _key(name: str, values: Mapping[str, Any]) -> str:

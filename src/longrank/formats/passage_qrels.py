@@ -15,7 +15,7 @@ from typing import NamedTuple
 from longrank.errors import InputError
 from longrank.formats.columns import INTEGER, Table, numbers, split_columns, split_fields
 from longrank.formats.lines import Block, read_blocks
-from longrank.formats.trec import grades_of
+from longrank.formats.trec import REPEATED, grades_of
 from longrank.types import Notes, Span
 
 _NUMBERED = ("query_id", "iteration", "doc_id#passage", "grade")
@@ -51,7 +51,7 @@ def read_passage_judgments(path: Path, notes: Notes) -> list[PassageJudgment]:
             what = f"passage is judged twice for query {row.query_id}: {first.grade} on line {first.line}"
             what += f", {row.grade} here"
             raise InputError(what, path=path, line=row.line, got=f"{row.doc_id} {row.passage}")
-        notes.add("repeated judgments with the same grade", f"{path}:{row.line}", first is not row)
+        notes.add(REPEATED, f"{path}:{row.line}", first is not row)
     if not known:
         raise InputError("holds no judgment", path=path)
     return list(known.values())

@@ -34,6 +34,7 @@ BEIR_COLUMNS = ["query-id", "corpus-id", "score"]
 """Header of BEIR's judgments, tab-separated."""
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 MAX_GRADE = 127
+REPEATED = "repeated judgments with the same grade"
 _BEGINNING = 1 << 16  # bytes that hold the first line of a run
 
 
@@ -122,7 +123,7 @@ def _check_repetitions(pairs: _Pairs, grades: Sequence[int], path: Path, notes: 
             what = f"document {pairs.doc_ids[row]} is judged twice for query {pairs.query_ids[row]}: "
             what += f"{grades[first]} on line {pairs.lines[first]}, {grades[row]} here"
             raise InputError(what, path=path, line=pairs.lines[row])
-        notes.add("repeated judgments with the same grade", f"{path}:{pairs.lines[row]}")
+        notes.add(REPEATED, f"{path}:{pairs.lines[row]}")
 
 
 def note_judgments(qrels: Qrels, path: Path, notes: Notes) -> None:

@@ -18,8 +18,8 @@ from longrank.collections.patterns import (
     absolute_path,
     absolute_paths,
     absolute_pattern,
+    folders_above,
     is_pattern,
-    listed_folders,
     matching,
 )
 from longrank.errors import InputError
@@ -139,8 +139,9 @@ def states_now(sources: Sources, index: Path, left: dict[str, str], sizes: dict[
                 states[path] = known[path]
     check_kinds(folders, sources, states)
     patterns = [place for place in sources.places if stands_for_matches(place, sources)]
+    roots = set(folders)
     for path in known.keys() - states.keys():  # a format that the content tells is unknown if that cannot be read
-        if fault := _fault(path) or _unlisted(path, patterns, listing):
+        if fault := _fault(path) or _unlisted(path, patterns, listing) or _linked(path, roots):
             _leave(path, fault, sources.corpus.files, left)
             states[path] = known[path]
     for place in filter(is_address, sources.places):
@@ -187,7 +188,7 @@ def _unlisted(file: str, patterns: Iterable[str], known: dict[str, OSError | Non
     Patterns take such folders for empty folders. A link whose target is away cannot be listed. `known` keeps the errors
     of folders.
     """
-    for folder in (folder for pattern in patterns for folder in listed_folders(pattern, file)):
+    for folder in (folder for pattern in patterns for folder in folders_above(file, pattern)):
         if folder not in known:
             try:
                 os.scandir(folder).close()
@@ -196,6 +197,16 @@ def _unlisted(file: str, patterns: Iterable[str], known: dict[str, OSError | Non
                 known[folder] = None if isinstance(error, _GONE) and not Path(folder).is_symlink() else error
         if known[folder] is not None:
             return known[folder]
+    return None
+
+
+def _linked(file: str, sources: set[str]) -> OSError | None:
+    """Return an error if a folder between a source and a file below it is a link now, which is not entered."""
+    is_linked = False
+    for folder in Path(file).parents:
+        if str(folder) in sources:
+            return OSError("its folder is a link now, and linked folders are not read") if is_linked else None
+        is_linked = is_linked or folder.is_symlink()
     return None
 
 

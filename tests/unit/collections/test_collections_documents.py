@@ -200,6 +200,12 @@ def test_passages_belong_to_the_field_text_alone(tmp_path: Path) -> None:
     assert documents(path, fields=("text",))[0].passages == ((4, 7),)
 
 
+def test_passages_move_with_a_title_before_the_text(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, {"id": "a", "title": "Two", "text": "one two", "passages": ["one", "two"]})
+    [document] = documents(path, title_in_text=True)
+    assert [document.text[start:end] for start, end in document.passages] == ["one", "two"]
+
+
 # --- files and folders ----------------------------------------------------------------------------
 
 

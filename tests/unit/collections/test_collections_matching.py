@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from longrank.collections.documents import places_of, read_documents
-from longrank.collections.patterns import absolute_path, absolute_pattern, listed_folders, matching
+from longrank.collections.patterns import absolute_path, absolute_pattern, folders_above, matching
 from longrank.errors import InputError
 
 
@@ -27,11 +27,11 @@ def test_a_file_may_have_the_name_of_a_pattern(tmp_path: Path) -> None:
     assert matching(str(tmp_path / "a[1].tsv")) == (str(tmp_path / "a[1].tsv"),)
 
 
-def test_the_folders_that_a_pattern_lists_are_those_of_its_wildcards() -> None:
-    assert listed_folders("/d/*/sub/*.txt", "/d/a/sub/x.txt") == ["/d", "/d/a/sub"]
-    assert listed_folders("/d/**/*.txt", "/d/a/b/x.txt") == ["/d", "/d/a", "/d/a/b"]
-    assert listed_folders("/*.txt", "/x.txt") == ["/"]
-    assert listed_folders("/d/*.txt", "/e/x.txt") == []
+def test_the_folders_through_which_a_pattern_finds_a_file_begin_at_its_first_wildcard() -> None:
+    assert folders_above("/d/a/sub/x.txt", "/d/*/sub/*.txt") == ["/d", "/d/a", "/d/a/sub"]
+    assert folders_above("/d/a/b/x.txt", "/d/**/*.txt") == ["/d", "/d/a", "/d/a/b"]
+    assert folders_above("/x.txt", "/*.txt") == ["/"]
+    assert folders_above("/e/x.txt", "/d/*.txt") == []
 
 
 def test_a_pattern_without_files_is_refused(tmp_path: Path) -> None:

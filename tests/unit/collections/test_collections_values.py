@@ -12,6 +12,7 @@ import pytest
 
 from longrank.collections import read_documents, read_qrels, read_queries, read_run
 from longrank.collections.gold import read_answers, read_gold_spans
+from longrank.collections.judgments import read_judgments
 from longrank.errors import InputError
 from longrank.formats.folds import Fold, open_folds
 from longrank.formats.records import CorpusOptions
@@ -174,6 +175,15 @@ def test_judgments_in_memory_and_of_a_table() -> None:
     table = frame(qid=["q1", "q1", 2], docno=["d1", "d2", "3"], label=[1, 0, -1])
     assert read_qrels(table) == expected
     assert read_qrels(table.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})) == expected
+
+
+def test_repeated_judgments_are_counted_in_tables_and_across_files(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("1 0 d1 1\n")
+    files = read_judgments([str(tmp_path / "a"), str(tmp_path / "b")], Notes())
+    for qrels in (files, read_qrels(frame(qid=["1", "1"], docno=["d1", "d1"], label=[1, 1]))):
+        assert qrels == {"1": {"d1": 1}}
+        assert qrels.notes["repeated judgments with the same grade"] == 1
 
 
 @pytest.mark.parametrize(

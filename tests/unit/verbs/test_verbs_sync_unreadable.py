@@ -116,6 +116,44 @@ def test_documents_stay_where_a_pattern_meets_a_link_to_a_folder_that_is_away(
     assert read(tmp_path / "index") == before
 
 
+@pytest.mark.parametrize("pattern", ["c/*/docs.jsonl", "c/**/docs.jsonl"])
+def test_collections_stay_where_a_pattern_meets_a_link_to_a_collection_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("disk", "Dogs bark."), ("c/own", "Cats purr.")):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "docs.jsonl").write_text(f'{{"id": "{name[0]}", "text": "{text}"}}\n')
+    (tmp_path / "c/link").symlink_to(tmp_path / "disk")
+    sync([pattern], tmp_path / "index")
+    before = read(tmp_path / "index")
+    assert before == {"d": "Dogs bark.", "c": "Cats purr."}
+    (tmp_path / "disk").rename(tmp_path / "away")
+    assert not any(sync([pattern], tmp_path / "index", notes=(notes := Notes())))
+    assert notes.lines() == [f"{LEFT} (first: {tmp_path / 'c/link/docs.jsonl'}: No such file or directory)"]
+    assert read(tmp_path / "index") == before
+
+
+@pytest.mark.parametrize("source", ["notes", "note*"])
+def test_documents_stay_where_their_folder_becomes_a_link(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    """A full disk is helped so: the folder moves to another disk, and a link takes its place."""
+    monkeypatch.chdir(tmp_path)
+    (folder / "sub").mkdir()
+    (folder / "b.txt").rename(folder / "sub" / "b.txt")
+    sync([source], tmp_path / "index")
+    before = read(tmp_path / "index")
+    (folder / "sub").rename(tmp_path / "disk")
+    (folder / "sub").symlink_to(tmp_path / "disk")
+    assert not any(sync([source], tmp_path / "index", notes=(notes := Notes())))
+    fault = "its folder is a link now, and linked folders are not read"
+    assert notes.lines() == [f"{LEFT} (first: {folder / 'sub' / 'b.txt'}: {fault})"]
+    assert read(tmp_path / "index") == before
+    sync([source], tmp_path / "new", notes=(notes := Notes()))
+    assert notes.lines()[0] == "linked folders skipped: name them as sources: 1 (first: notes/sub)"
+
+
 @pytest.mark.parametrize("pattern", ["notes/*/*.txt", "notes/**/*.txt", "**/*.txt"])
 @pytest.mark.parametrize("files_open", [False, True])
 def test_documents_of_a_folder_that_a_pattern_cannot_list_stay(
