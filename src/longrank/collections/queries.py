@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from longrank.collections.collection import IRDS, Collection, open_collection, places
 from longrank.collections.values import EMPTY, rows
 from longrank.errors import InputError
-from longrank.formats.ids import check_id
-from longrank.formats.queries import ID_KEYS, check_language
+from longrank.formats.queries import ID_KEYS, check_language, check_topics, known_field, query_of, texts_of
 from longrank.formats.queries import read_queries as read_file
-from longrank.formats.topics import field_among
-from longrank.registries import suggestion
+from longrank.formats.topics import Topic, field_among
 from longrank.text.words import readable
 from longrank.types import Notes, Query, id_of
 
@@ -112,57 +109,47 @@ def _joined(source: str | Path | Collection, read: Callable[[str, str | None], l
     return queries.values()
 
 
-def _in_memory(source: Any, field: str | None, allow_empty: bool, notes: Notes) -> Iterator[Query]:
-    seen: dict[str, int] = {}
+def _in_memory(source: Any, field: str | None, allow_empty: bool, notes: Notes) -> list[Query]:
     if isinstance(source, set | frozenset) and any(isinstance(item, str) for item in source):
         raise InputError("a set of texts has no order that could number them", fix="give a list, or id -> text")
     if isinstance(source, Mapping) and all(any(name in source for name in names) for names in (ID_KEYS, _TEXTS)):
         raise InputError("this mapping is one query, not id -> text", got=dict(source), fix="put it into a list")
-    for number, item in enumerate(rows(source, "queries", _FIX), 1):
-        query = _query(item, number)
-        check_id(query.query_id, "query id", _HERE, number)
-        if seen.setdefault(query.query_id, number) != number:
-            what = f"query id occurs twice, first as query {seen[query.query_id]}"
-            raise InputError(what, path=_HERE, line=number, got=query.query_id)
-        if field is not None:
-            name = field_among(field, query.fields)
-            if name is None:
-                fix = suggestion(field, query.fields)
-                raise InputError(f"query has no field '{field}'", path=_HERE, line=number, fix=fix)
-            query = replace(query, text=query.fields[name])
-        query = replace(query, text=readable(query.text))  # a file cannot hold halves of surrogate pairs
-        if not query.text.strip():
-            if not allow_empty:
-                raise InputError("query text is empty", path=_HERE, line=number, got=query.text)
-            notes.add("queries with an empty text", f"query {query.query_id}")
-        yield query
-    if not seen:
+    given = [_topic(item, number, notes) for number, item in enumerate(rows(source, "queries", _FIX), 1)]
+    if not given:
         raise InputError("there is no query", fix=EMPTY)
+    topics = [topic for topic, _ in given]
+    check_topics(topics, _HERE)
+    if field is not None:
+        field = known_field(field, topics, _HERE)
+        given = [(topic, topic.fields.get(field, "")) for topic in topics]
+    options: dict[str, Any] = {"path": _HERE, "notes": notes, "allow_empty": allow_empty}
+    # a file cannot hold halves of surrogate pairs, nor white space around a text
+    return [query_of(topic, readable(text).strip(), field or "text", **options) for topic, text in given]
 
 
-def _query(item: Any, number: int) -> Query:
-    if isinstance(item, Query):
-        if not isinstance(item.text, str):
-            raise InputError("query text is not a string", path=_HERE, line=number, got=item.text)
-        check_language(item.fields, _HERE, number)
-        return replace(item, query_id=id_of(item.query_id, "query id"))
+def _topic(item: Any, number: int, notes: Notes) -> tuple[Topic, str]:
+    """Return the id and the fields of a query, and its text."""
     if isinstance(item, str):
-        return Query(str(number), item, {"text": item})
-    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping):
+        item = (number, item)
+    elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Mapping):
         item = {"qid": item[0], **{key: value for key, value in item[1].items() if key not in ID_KEYS}}
-    if isinstance(item, Mapping):
+    fields: Mapping[str, Any] = {}
+    if isinstance(item, Query):
+        query_id, text, fields = item.query_id, item.text, item.fields
+    elif isinstance(item, Mapping):
         key = next((key for key in ID_KEYS if key in item), None)
-        text = next((key for key in _TEXTS if key in item), None)
-        if key is None or text is None:
+        name = next((key for key in _TEXTS if key in item), None)
+        if key is None or name is None:
             fix = f"an id ({', '.join(ID_KEYS)}) and a text ({', '.join(_TEXTS)}) are needed"
             raise InputError("query has no id or no text", path=_HERE, line=number, got=dict(item), fix=fix)
-        check_language(item, _HERE, number)
-        fields = {name: value for name, value in item.items() if isinstance(value, str) and name not in ID_KEYS}
-        item = (item[key], item[text])
+        query_id, text, fields = item[key], item[name], item
     elif isinstance(item, tuple) and len(item) == 2:
-        fields = {"text": item[1]}
+        query_id, text = item
+        fields = {"text": text}
     else:
         raise InputError("is not a query", path=_HERE, line=number, got=item, fix=_FIX)
-    if not isinstance(item[1], str):
-        raise InputError("query text is not a string", path=_HERE, line=number, got=item[1])
-    return Query(id_of(item[0], "query id"), item[1], fields)
+    if not isinstance(text, str):
+        raise InputError("query text is not a string", path=_HERE, line=number, got=text)
+    texts = texts_of(fields, f"{_HERE}:{number}", notes)
+    check_language(fields, _HERE, number)
+    return Topic(number, id_of(query_id, "query id"), texts), text

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import isnan
 from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.jsonl import id_of, parse_object
 from longrank.formats.lines import TEXT_IN_MEMORY, Line, TextOptions, read_lines
+from longrank.formats.metadata import is_missing
 from longrank.formats.topics import Topic, field_among, read_sgml_topics
 from longrank.formats.topics_xml import read_xml_topics
 from longrank.registries import lookup, suggestion
@@ -26,7 +26,6 @@ ID_KEYS = ("query_id", "_id", "id", "qid")
 _HEADERS = (*ID_KEYS, "query-id", "queryid", "topic_id", "topic-id")
 ANSWERS = "answers"
 """Field of JSONL queries that is a list of texts."""
-_SAY_NOTHING: tuple[object, ...] = (None, [], {})  # BEIR's queries have an empty "metadata"
 _LONG_QUERY_CHARACTERS = 10_000
 _ENTITY = re.compile(r"&(amp|lt|gt|quot|apos|nbsp|#\d+|#x[0-9A-Fa-f]+);")
 
@@ -40,12 +39,22 @@ def read_jsonl_queries(lines: Iterable[Line], path: Path, notes: Notes) -> Itera
             what = "'text' is null" if record["text"] is None else "'text' is not a string"
             raise InputError(what, path=path, line=line.number, got=record["text"])
         check_language(record, path, line.number)
-        texts = {key: value.strip() for key, value in record.items() if isinstance(value, str) and key not in ID_KEYS}
-        read = (*texts, *ID_KEYS, ANSWERS)
-        others = [key for key in record if key not in read and record[key] not in _SAY_NOTHING]
-        for key in others[:1]:
-            notes.add("query fields left out: not strings", f"{path}:{line.number}, '{key}'", len(others))
-        yield Topic(line.number, query_id, texts)
+        yield Topic(line.number, query_id, texts_of(record, f"{path}:{line.number}", notes))
+
+
+def texts_of(record: Mapping[str, Any], place: str, notes: Notes) -> dict[str, str]:
+    """Return the fields of a query that are texts, without white space around them; count others that say something."""
+    texts = {key: value.strip() for key, value in record.items() if isinstance(value, str) and key not in ID_KEYS}
+    read = {*texts, *ID_KEYS, ANSWERS}
+    others = [key for key, value in record.items() if key not in read and not _says_nothing(value)]
+    for key in others[:1]:
+        notes.add("query fields left out: not strings", f"{place}, '{key}'", len(others))
+    return texts
+
+
+def _says_nothing(value: Any) -> bool:
+    """Tell whether a value is missing or empty: BEIR's queries have an empty ``metadata``."""
+    return is_missing(value) or (isinstance(value, list | dict) and not value)
 
 
 def check_language(record: Mapping[str, Any], path: Path, line: int) -> None:
@@ -55,8 +64,7 @@ def check_language(record: Mapping[str, Any], path: Path, line: int) -> None:
         InputError: names the line.
     """
     value = record.get("lang")
-    is_empty_cell = isinstance(value, float) and isnan(value)
-    if isinstance(value, Number | list | tuple | Mapping | bytes) and not is_empty_cell:
+    if isinstance(value, Number | list | tuple | Mapping | bytes) and not is_missing(value):
         fix = "give a code such as en or de"
         raise InputError("'lang' is not a string", path=path, line=line, got=value, fix=fix)
 
@@ -140,9 +148,13 @@ def read_queries(
     topics = list(chosen.read(lines, path, notes))
     if not topics:
         raise InputError("holds no query", path=path)
-    _check_ids(topics, path)
-    name = _field(field or chosen.field, topics, path)
-    return [_query(topic, name, path, notes, allow_empty) for topic in topics]
+    check_topics(topics, path)
+    name = known_field(field or chosen.field, topics, path)
+    texts = (topic.fields.get(name, "") for topic in topics)
+    return [
+        query_of(topic, text, name, path=path, notes=notes, allow_empty=allow_empty)
+        for topic, text in zip(topics, texts, strict=True)
+    ]
 
 
 def _guess(path: Path, lines: Sequence[Line]) -> str:
@@ -163,7 +175,12 @@ def _guess(path: Path, lines: Sequence[Line]) -> str:
     raise InputError("the query format is unknown", path=path, line=first.number, got=first.text, fix=fix)
 
 
-def _check_ids(topics: Sequence[Topic], path: Path) -> None:
+def check_topics(topics: Sequence[Topic], path: Path) -> None:
+    """Refuse ids that are empty, not one word, or given twice.
+
+    Raises:
+        InputError: names the line, and the first line of an id that is given twice.
+    """
     lines: dict[str, int] = {}
     for line, query_id, _ in topics:
         check_id(query_id, "query id", path, line)
@@ -173,7 +190,12 @@ def _check_ids(topics: Sequence[Topic], path: Path) -> None:
         lines[query_id] = line
 
 
-def _field(name: str, topics: Sequence[Topic], path: Path) -> str:
+def known_field(name: str, topics: Iterable[Topic], path: Path) -> str:
+    """Return the name that the topics have for a field.
+
+    Raises:
+        InputError: no topic has it, and some have others.
+    """
     known = {key for topic in topics for key in topic.fields}
     field = field_among(name, known)
     if field is None and known:
@@ -181,10 +203,14 @@ def _field(name: str, topics: Sequence[Topic], path: Path) -> str:
     return field or name
 
 
-def _query(topic: Topic, name: str, path: Path, notes: Notes, allow_empty: bool) -> Query:
-    text = topic.fields.get(name, "")
+def query_of(topic: Topic, text: str, name: str, *, path: Path, notes: Notes, allow_empty: bool) -> Query:
+    """Return a topic as the query of a text, its field `name`; count texts that are empty, long or hold entities.
+
+    Raises:
+        InputError: an empty text, unless `allow_empty`.
+    """
     if not text and not allow_empty:
-        fix = "remove it, or add text; retrieve and tune keep such queries with --allow-empty-query"
+        fix = "remove it, add text, or keep it (in Python `allow_empty`; retrieve and tune: --allow-empty-query)"
         what = (
             f"query {topic.query_id} has an empty {name}"
             if name in topic.fields

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Iterator
@@ -114,12 +115,12 @@ def test_a_query_file_and_its_notes_are_read_without_notes(tmp_path: Path) -> No
         (iter(()), "its iterator was read before"),
         ([None], "queries:1: is not a query"),
         (["dogs", 7], "queries:2: is not a query (got 7)"),
-        ([("1", "dogs"), ("1", "cats")], "queries:2: query id occurs twice, first as query 1 (got '1')"),
+        ([("1", "dogs"), ("1", "cats")], "queries:2: query id occurs twice, first on line 1 (got '1')"),
         ([("a b", "dogs")], "queries:1: query id holds white space (got 'a b'); ids are one word"),
         ([(None, "dogs")], "query id is neither a string nor an integer"),
         ([(True, "dogs")], "query id is neither a string nor an integer"),
         ({"1": None}, "queries:1: query text is not a string"),
-        ([" "], "queries:1: query text is empty (got ' ')"),
+        ([" "], "queries:1: query 1 has an empty text"),
         ([{"text": "dogs"}], "queries:1: query has no id or no text"),
         ([{"qid": "1"}], "queries:1: query has no id or no text"),
         ([{"qid": "1", "text": "dogs", "lang": 5}], "queries:1: 'lang' is not a string (got 5)"),
@@ -148,8 +149,24 @@ def test_empty_queries_are_kept_and_counted_on_demand() -> None:
 
 
 def test_a_field_that_a_query_lacks_is_refused() -> None:
-    with pytest.raises(InputError, match="query has no field 'title'; one of text"):
+    with pytest.raises(InputError, match="queries: no query has a field 'title'; one of text"):
         read_queries(["dogs"], field="title")
+
+
+def test_queries_in_memory_are_read_as_a_file_of_them_is(tmp_path: Path) -> None:
+    given = [
+        {"id": "1", "text": " a &amp; b\n", "title": "A", "lang": " de "},
+        {"id": "2", "text": "x" * 10_001, "year": 2020, "answers": ["x"], "metadata": {}, "none": None},
+        {"id": "3", "text": "c"},
+    ]
+    (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
+    for options in ({}, {"field": "title", "allow_empty": True}):
+        memory, file = (read_queries(source, **options) for source in (given, tmp_path / "q.jsonl"))
+        assert list(memory) == list(file)
+        assert memory.notes.lines() == [line.replace(f"{tmp_path}/q.jsonl", "queries") for line in file.notes.lines()]
+        assert len(memory.notes.lines()) == (2 if options else 3)
+    with pytest.raises(InputError, match="queries:2: query 2 has no title"):
+        read_queries(given, field="title")
 
 
 def test_a_table_with_a_column_twice_or_without_a_text_is_refused() -> None:
