@@ -232,6 +232,29 @@ def test_folds_that_a_user_puts_beside_a_result_stay(
     assert contents() == before
 
 
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_folds_that_a_user_puts_in_place_of_made_folds_stay(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_killed: bool
+) -> None:
+    assert tune("--protocol", "folds", "--make-folds", "2") == 0
+    made, folds = contents(), Path("folds.json").read_bytes()
+    Path("out/folds.json").write_bytes(folds)
+    if is_killed:
+        with monkeypatch.context() as patched:
+            patched.setattr("longrank.evaluation.tuning.folder.seal", lambda *_: sys.exit(9))
+            assert tune() == 9
+        assert Path("out/.unfinished").exists()
+    assert tune("--protocol", "folds", "--make-folds", "2") == 2
+    assert "out/folds.json: is no part of the earlier result, and would be replaced" in capsys.readouterr().err
+    for _ in range(2):
+        assert tune("--protocol", "folds", "--folds", "out/folds.json") == 0
+        assert tune() == 0
+        assert Path("out/folds.json").read_bytes() == folds
+    Path("out/folds.json").unlink()
+    assert tune("--protocol", "folds", "--make-folds", "2") == 0
+    assert contents() == made
+
+
 def test_folds_that_a_user_puts_beside_an_interrupted_search_stay(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError
+from longrank.formats.ids import check_ids
 from longrank.formats.trec import read_run as read_file
 from longrank.types import Notes, Run, is_frame
 
+_HERE = Path("run")  # the place that messages name for values in memory
 _FIX = "a run is a file, a Run, query id -> doc id -> score, or a table of qid, docno, score"
 
 
@@ -43,6 +45,8 @@ def read_run(source: Any, notes: Notes | None = None) -> Run:
     if not len(run):
         raise InputError("the run is empty", fix=_FIX)
     if not isinstance(source, str | Path):
+        check_ids(list(run), "query id", _HERE)
+        check_ids([row.doc_id for row in run.rows()], "doc_id", _HERE)
         run.note_rankings(run.notes, f"the run '{run.tag}' in memory")
         notes.merge(run.notes)
     run.notes = notes

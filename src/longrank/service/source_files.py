@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from longrank.errors import InputError
+from longrank.errors import Changed, InputError
 from longrank.formats.corpora import format_of
+from longrank.formats.opening import Limits
 from longrank.formats.records import CorpusOptions
-from longrank.formats.whole_files import decoded, is_utf_8
+from longrank.formats.whole_files import decoded, is_utf_8, read_whole
 from longrank.service.errors import Refusal
 from longrank.types import Notes, Pages
 
@@ -78,18 +79,29 @@ class SourceFiles:
         if file is None:
             raise Refusal(404, "not_found", "no such file")
         kind = _TYPES[format := str(format_of(file))]
+        packed = file.name.lower().endswith(".gz")
         # A page among the files must not act in this server's name; browsers show no PDF in a sandbox.
         headers = {} if format == "pdf" else _SANDBOX
-        if file.suffix == ".gz":
+        raw = _whole(file) if kind.startswith("text/") else None
+        if raw is not None and (packed or not is_utf_8(raw)):
+            name = file.name[: -len(".gz")] if packed else file.name
+            headers = {**headers, "content-disposition": f"inline; filename*=utf-8''{quote(name)}"}
+            if format == "html" and not is_utf_8(raw):  # without a charset, the declaration of the page counts
+                return Response(raw, headers={**headers, "content-type": kind})
+            return Response(raw if is_utf_8(raw) else _as_read(raw, file), media_type=kind, headers=headers)
+        if packed:
             headers = {**headers, "content-encoding": "gzip"}  # the browser unpacks it
-        elif kind.startswith("text/") and not is_utf_8(raw := file.read_bytes()):
-            if format != "html":
-                headers = {**headers, "content-disposition": f"inline; filename*=utf-8''{quote(file.name)}"}
-                return Response(_as_read(raw, file), media_type=kind, headers=headers)
-            headers = {**headers, "content-type": kind}  # without a charset, the declaration of the page counts
         return FileResponse(
             file, media_type=kind, headers=headers, content_disposition_type="inline", filename=file.name
         )
+
+
+def _whole(file: Path) -> bytes | None:
+    """Return the bytes of a file, unpacked; None if it cannot be read as a document."""
+    try:
+        return read_whole(file, Limits(), any_encoding=True)
+    except (InputError, Changed):
+        return None
 
 
 def _as_read(raw: bytes, file: Path) -> str | bytes:

@@ -111,7 +111,7 @@ def weigh(
         if learn_on is None:
             parts, made = read_or_make_folds(folds, here.query_ids, 42 if seed is None else seed, notes)
             if folder is not None:
-                check_folds(Path(folder), made, WEIGHTS)
+                check_folds(Path(folder), made)
             protocol = make_protocol(folds=parts, choose_by=choose_by, notes=notes)
             protocol.choose(here.blank(axes))  # refuses queries that do not fit the protocol, before any work
             table = _values(here, axes, progress, notes)

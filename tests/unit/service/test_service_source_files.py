@@ -86,11 +86,24 @@ def test_texts_and_pages_are_shown_in_their_encoding(encoding: str, root: Path, 
     assert (page.headers["content-type"], page.body) == (kind, markup)
 
 
-def test_packed_texts_are_unpacked_by_the_browser(root: Path, tmp_path: Path) -> None:
-    (root / "a.txt.gz").write_bytes(packed := gzip.compress(b"Cats purr."))
-    (reply,) = asked(service(root, tmp_path), "/files/a.txt.gz")
-    assert reply.headers["content-encoding"] == "gzip"
-    assert (reply.headers["content-type"], reply.body) == ("text/plain; charset=utf-8", packed)
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_packed_texts_and_pages_are_shown_unpacked(encoding: str, root: Path, tmp_path: Path) -> None:
+    pytest.importorskip("charset_normalizer", reason="needs the extra files")
+    text = "L'été, les élèves sont allés à la forêt près du château. " * 5
+    (root / "A.TXT.GZ").write_bytes(gzip.compress(text.encode(encoding)))
+    markup = f"<meta charset={encoding}><p>{text}</p>".encode(encoding)
+    (root / "a.html.gz").write_bytes(gzip.compress(markup))
+    plain, page = asked(service(root, tmp_path), "/files/A.TXT.GZ", "/files/a.html.gz")
+    assert (plain.headers["content-type"], plain.body.decode()) == ("text/plain; charset=utf-8", text)
+    kind = "text/html; charset=utf-8" if encoding == "utf-8" else "text/html"
+    assert (page.headers["content-type"], page.body) == (kind, markup)
+
+
+def test_other_packed_files_are_unpacked_by_the_browser(root: Path, tmp_path: Path) -> None:
+    (root / "a.pdf.gz").write_bytes(packed := gzip.compress(b"%PDF-1.7\n"))
+    (reply,) = asked(service(root, tmp_path), "/files/a.pdf.gz")
+    assert (reply.headers["content-type"], reply.headers["content-encoding"]) == ("application/pdf", "gzip")
+    assert reply.body == packed
 
 
 @pytest.mark.parametrize(

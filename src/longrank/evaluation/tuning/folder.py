@@ -6,7 +6,8 @@ run.txt          the run of the test queries (of all, if there are none), each w
 tuning.json      protocol, choices and values; written after the files above
 manifest.json    a checksum of each of these files but the journal, which has its own
 heatmap.*        plots of the grid, drawn after tuning.json
-.unfinished      name of the outcome that is being written; marks a folder that a full disk or a kill left
+.unfinished      name of the outcome that is being written, and checksums of folds that results made; marks a folder
+                 that a full disk or a kill left
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from longrank.errors import InputError, IntegrityError
 from longrank.formats.folds import Fold, read_folds, write_folds
 from longrank.formats.trec import write_rankings
 from longrank.small_files import RECORD, read_small
-from longrank.storage import MANIFEST, atomic_write, seal, sealed_files, workplace
+from longrank.storage import MANIFEST, atomic_write, seal, sealed_files, sha256_of, workplace
 from longrank.storage.files import sync_folder, writing
 from longrank.storage.temporaries import temporary_folder
 from longrank.types import Notes, Ranking
@@ -45,8 +46,7 @@ def check_own(folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "t
         InputError: the folder cannot be written to, holds something else, or lies inside a finished folder; or an input
             would be overwritten.
     """
-    unfinished = folder / _UNFINISHED
-    left = unfinished.read_text(encoding="utf-8") if unfinished.exists() else ""
+    left, _ = _unfinished(folder)
     if left not in ("", mark, TUNING if mark == JOURNAL else mark):
         fix = "run the command of that result again, or choose a new folder"
         raise InputError(f"holds an unfinished result with {left}, and none of {command}", path=folder, fix=fix)
@@ -59,33 +59,40 @@ def check_own(folder: Path, *inputs: Any, mark: str = JOURNAL, command: str = "t
         workplace.check_apart(folder / name, *paths)
 
 
-def check_folds(folder: Path, made: Mapping[str, Fold] | None, outcome: str = TUNING) -> None:
+def check_folds(folder: Path, made: Mapping[str, Fold] | None) -> None:
     """Refuse to replace a file of folds that no result in the folder made, by folds that were made now.
 
     Args:
         folder: the result folder.
         made: folds that were made, if any.
-        outcome: name of the JSON file of the result.
 
     Raises:
         InputError: such a file.
     """
     path = folder / FOLDS
-    is_old = (folder / outcome).exists() and not (folder / MANIFEST).exists()  # earlier versions wrote no checksums
-    if made is None or not path.exists() or is_old or _made_folds(folder):
+    if made is None or not path.exists() or _made_folds(folder):
         return
     with suppress(InputError):
-        if read_folds(path, Notes()) == made:  # of a search that an earlier version began
+        if read_folds(path, Notes()) == made:
             return
     raise InputError("is no part of the earlier result, and would be replaced", path=path, fix="move it")
 
 
 def _made_folds(folder: Path) -> bool:
-    """Tell whether a result made the file of folds in its folder; a user may have put a file there."""
-    try:
-        return (folder / _UNFINISHED).exists() or FOLDS in sealed_files(folder, "result")
-    except IntegrityError:
+    """Tell whether a result made the file of folds in its folder, by its checksum; a user may have put a file there."""
+    if not (folder / FOLDS).is_file():
         return False
+    _, made = _unfinished(folder)
+    with suppress(IntegrityError):
+        made += [entry["sha256"] for name, entry in sealed_files(folder, "result").items() if name == FOLDS]
+    return bool(made) and sha256_of(folder / FOLDS) in made
+
+
+def _unfinished(folder: Path) -> tuple[str, list[str]]:
+    """Return the name of the outcome that is being written, empty if there is none, and the checksums of made folds."""
+    path = folder / _UNFINISHED
+    name, *checksums = path.read_text(encoding="utf-8").splitlines() if path.exists() else [""]
+    return name, checksums
 
 
 def _is_ours(mark: Path) -> bool:
@@ -135,18 +142,20 @@ def write_outcome(
     old = (folder / name).read_text(encoding="utf-8", errors="replace") if (folder / name).exists() else record
     replaced = [folder / MANIFEST, folder / name, folder / RUN, *_plots(folder, record), *_plots(folder, old)]
     sealed = [name, RUN] if made is None else [name, RUN, FOLDS]
+    ours = [folder / FOLDS] if _made_folds(folder) else []
     if isinstance(source, str | Path) and Path(source).resolve() == (folder / FOLDS).resolve():
-        sealed += [FOLDS] * _made_folds(folder)
-    elif _made_folds(folder):
-        replaced.append(folder / FOLDS)
+        sealed += [path.name for path in ours]
+    else:
+        replaced += ours
     with writing(folder), temporary_folder(folder / name) as new:
         if made is not None:
             write_folds(made, new / FOLDS)
+            ours = [*ours, new / FOLDS]
         write_rankings("longrank", rankings, new / RUN)
         with atomic_write(new / name, "w") as stream:
             stream.write(record)
         with atomic_write(folder / _UNFINISHED, "w") as stream:  # synced before anything that it stands for
-            stream.write(name)
+            stream.write("\n".join([name, *map(sha256_of, ours)]))
         for path in replaced:
             path.unlink(missing_ok=True)
         for part in (FOLDS, RUN, name):
