@@ -245,6 +245,9 @@ def test_copies_open_the_index_again_and_mistakes_raise_early(index: str, tmp_pa
         LazySearcher(str(tmp_path / "none"), "lexical").search(QUERY, k=1, passages=1)
     with pytest.raises(InputError, match="k must be"):
         searcher.search(QUERY, k=0, passages=1)
+    for query, message in ((" ", "the query is empty"), (None, "the query is not a text")):
+        with pytest.raises(InputError, match=message):
+            searcher.search(query, k=1, passages=1)  # type: ignore[arg-type]
 
 
 def langchain(index: str) -> Callable[[], list[str]]:
@@ -365,6 +368,18 @@ def test_pyterrier_refuses_two_queries_with_one_qid() -> None:
     topics = pd.DataFrame([{"qid": "1", "query": "fox"}, {"qid": "1", "query": "moon"}])
     with pytest.raises(InputError, match=r"two queries have one qid \(got '1'\)"):
         LongRankRetriever(Index.build([("d", "a fox")]).path, pipeline="bm25")(topics)
+
+
+def test_pyterrier_refuses_numbers_of_results_and_passages_at_once(index: str) -> None:
+    pytest.importorskip("pyterrier", reason="needs the extra pyterrier")
+    from longrank.integrations.pyterrier import LongRankReranker
+    from longrank.integrations.pyterrier_retriever import LongRankRetriever
+
+    for wrong in ({"num_results": 0}, {"passages": -1}):
+        with pytest.raises(InputError, match=f"{next(iter(wrong))} must be"):
+            LongRankRetriever(index, pipeline="bm25", **wrong)
+    with pytest.raises(InputError, match="passages must be"):
+        LongRankReranker("lexical", passages=-1)
 
 
 def test_a_language_without_an_analyzer_is_logged(caplog: pytest.LogCaptureFixture) -> None:

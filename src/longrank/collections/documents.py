@@ -26,7 +26,7 @@ from longrank.formats.ocr import Failed, NotStarted
 from longrank.formats.parsed.child import NoTextLayer
 from longrank.formats.parsed_files import SCANNED
 from longrank.formats.records import ID_KEYS, NAMES_OF_TEXT, CorpusOptions, Record, SourceFile
-from longrank.formats.spans import pair_of
+from longrank.formats.spans import spans_of
 from longrank.registries import lookup
 from longrank.types import UNMATCHED, Document, Notes, headings_of, id_of
 from longrank.types.pages import HEADINGS
@@ -223,12 +223,13 @@ def _checked(document: Document, number: int, notes: Notes) -> Document:
         if not isinstance(value, str):
             raise InputError(f"{name} is not a string", path=_HERE, line=number, got=value)
     check_id(document.doc_id, "doc_id", _HERE, number)
-    for span in document.passages:
-        if span != UNMATCHED and not _is_inside(span, len(document.text)):
+    passages = spans_of(document, _HERE, number)
+    for span in passages:
+        if span != UNMATCHED and not 0 <= span[0] <= span[1] <= len(document.text):
             what = f"a passage of document {document.doc_id!r} lies outside its text of {len(document.text)} characters"
-            fix = "passages are (start, end), half-open, whole numbers that count code points"
+            fix = "passages are (start, end), half-open, and count code points"
             raise InputError(what, path=_HERE, line=number, got=span, fix=fix)
-    for span, later in pairwise(document.passages):
+    for span, later in pairwise(passages):
         if later[0] < span[0]:
             what = f"the passages of document {document.doc_id!r} are not in order of appearance"
             raise InputError(what, path=_HERE, line=number, got=later, fix="sort them")
@@ -236,16 +237,8 @@ def _checked(document: Document, number: int, notes: Notes) -> Document:
     if headings and not headings_of(headings):
         raise InputError("headings are not (start, end, level)", path=_HERE, line=number, got=document.headings)
     fields = {**document.metadata, **headings}
-    if not fields:
-        return document
-    metadata = metadata_of(fields, fields, notes, f"{_HERE}:{number}")
-    return replace(document, metadata=metadata)
-
-
-def _is_inside(span: Any, length: int) -> bool:
-    """Tell whether a value is a span of a text of so many characters."""
-    pair = pair_of(span)
-    return pair is not None and 0 <= pair[0] <= pair[1] <= length
+    metadata = metadata_of(fields, fields, notes, f"{_HERE}:{number}") if fields else document.metadata
+    return replace(document, metadata=metadata, passages=passages)
 
 
 def _record(item: Any, number: int) -> Record:

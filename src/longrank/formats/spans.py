@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
+from longrank.errors import InputError
 from longrank.registries import plain_value
-from longrank.types import UNMATCHED, Notes, Span
+from longrank.types import UNMATCHED, Document, Notes, Span
 
 _NOTE = "documents whose 'passages' do not match their text, so the passage preset 'given' refuses them"
 
@@ -52,6 +54,23 @@ def _found(passage: str, text: str, last: Span) -> Span | None:
 def _checked(value: Any, text: str, last: Span) -> Span | None:
     pair = pair_of(value)
     return pair if pair is not None and last[0] <= pair[0] < pair[1] <= len(text) else None
+
+
+def spans_of(document: Document, path: Path | None = None, line: int | None = None) -> tuple[Span, ...]:
+    """Return the passages of a document that a user made, as pairs of whole numbers; None stands for no passage.
+
+    Raises:
+        InputError: passages are no pairs of whole numbers; names the place.
+    """
+    given = plain_value(document.passages)
+    pairs: list[Span] = []
+    for span in given if isinstance(given, list | tuple) else [] if given is None else [given]:
+        pair = pair_of(span)
+        if pair is None:
+            what = f"a passage of document {document.doc_id!r} is not (start, end), two whole numbers"
+            raise InputError(what, path=path, line=line, got=span)
+        pairs.append(pair)
+    return tuple(pairs)
 
 
 def pair_of(value: Any) -> Span | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from longrank.config import Assignments
 from longrank.errors import InputError, MissingExtra
-from longrank.integrations.reranking import KEY, LazyReranker, document
+from longrank.integrations.reranking import KEY, LazyReranker, check_counts, document
 
 try:
     import pandas as pd
@@ -55,6 +55,7 @@ class LongRankReranker(pt.Transformer):  # type: ignore[misc]  # pyterrier has n
         deadline: float | None = None,
     ) -> None:
         super().__init__()
+        check_counts("num_results", None, passages)
         options: dict[str, Any] = {"model": model, "index": index, "assignments": assignments}
         self.reranker = LazyReranker(pipeline, **options, deadline=deadline)
         self.passages = passages

@@ -16,7 +16,7 @@ from longrank.config import Assignments
 from longrank.errors import InputError, MissingExtra
 from longrank.index.filter_parsing import parse_filter, parse_json, parsed_filter
 from longrank.index.filters import Filter
-from longrank.integrations.reranking import KEY
+from longrank.integrations.reranking import KEY, check_counts
 from longrank.integrations.searching import LazySearcher
 
 try:
@@ -45,7 +45,7 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
             is read.
 
     Raises:
-        InputError: a pipeline, setting or filter that is unknown or wrong.
+        InputError: a pipeline, setting or filter that is unknown or wrong; `num_results` below 1, `passages` below 0.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
         deadline: float | None = None,
     ) -> None:
         super().__init__()
+        check_counts("num_results", num_results, passages)
         parsed_filter(filter)
         self.searcher = LazySearcher(index, pipeline, model=model, assignments=assignments, deadline=deadline)
         self.num_results, self.passages, self.filter = num_results, passages, filter

@@ -26,7 +26,7 @@ from longrank.ranking.settings import default_pipeline, load_pipeline, with_abso
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
 from longrank.registries import check_at_least
-from longrank.text.words import readable
+from longrank.text.words import query_text
 from longrank.types import Notes, Query
 
 
@@ -99,17 +99,19 @@ class LazySearcher:
         Time in which another thread searches counts for the deadline.
 
         Raises:
-            InputError: `k` is below 1, a wrong filter, early stopping with a deadline; or as `load`.
+            InputError: the query is empty, `k` is below 1, a wrong filter, or early stopping with a deadline; or as
+                `load`.
         """
         check_at_least("k", k, 1)
+        asked = query_text(query)
         condition = parsed_filter(filter)
         pipeline = self.load()
         by = None if self.deadline is None else Deadline(self.deadline)
         with self._lock:
             before, own = self._notes.copy(), Notes()  # of this search alone: each filter is remarked on
             bound = filtered(pipeline, condition, own)
-            (asked,) = in_language([Query("q", readable(query), fields)], None, pipeline.index.options, own)
-            results, counts = search_within(bound, asked, by, k=k, passages=passages, notes=self._notes)
+            (within,) = in_language([Query("q", asked, fields)], None, pipeline.index.options, own)
+            results, counts = search_within(bound, within, by, k=k, passages=passages, notes=self._notes)
             log_notes(self._notes.since(before))
             log_notes(own)
         return [

@@ -11,14 +11,14 @@ from longrank.collections.documents import read_documents
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.records import ID_KEYS
-from longrank.formats.spans import pair_of
+from longrank.formats.spans import spans_of
 from longrank.protocols import Candidate, CollectionStatistics
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
 from longrank.text.analysis import Analyzer
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
-from longrank.text.words import readable
+from longrank.text.words import query_text, readable
 from longrank.types import UNMATCHED, Document, Query, id_of, is_frame
 
 _LABELS = Path("labels")
@@ -71,13 +71,12 @@ def prepared_texts(
         raise InputError(
             "limits must be TextLimits", got=limits, fix="from longrank.ranking.prepared_texts import TextLimits"
         )
-    if not isinstance(query, str) or not query.strip():
-        raise InputError("the query is empty" if isinstance(query, str) else "the query is not a text", got=query)
+    asked = query_text(query)
     documents = listed_texts(_labelled(documents), "texts")
     if not documents:
         raise InputError("list of documents must not be empty")
     tokenizer = tokenizer_of(scorer)
-    text, query_cut = _shortened(readable(query), limits.query_tokens, tokenizer)
+    text, query_cut = _shortened(asked, limits.query_tokens, tokenizer)
     candidates, cut, given = [], [], [_document(document, number) for number, document in enumerate(documents, 1)]
     for document in given:
         title, whole = readable(document.title), readable(document.text)
@@ -187,9 +186,7 @@ def _document(document: Any, number: int) -> Document:
         for name, text in (("title", document.title), ("text", document.text)):
             if not isinstance(text, str):
                 raise InputError(f"the {name} of a document to rerank must be a text", got=type(text).__name__)
-        if any(pair_of(span) is None for span in document.passages):
-            raise InputError("passages of a document are (start, end), whole numbers", got=document.passages[:1])
-        return document
+        return replace(document, passages=spans_of(document))
     if isinstance(document, Mapping) or (isinstance(document, tuple) and len(document) == 2):
         has_id = not isinstance(document, Mapping) or _has_id(document)
         try:

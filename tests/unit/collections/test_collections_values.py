@@ -353,10 +353,10 @@ def consumed() -> Iterator[Document]:
             "documents:1: a passage of document 'd' lies outside its text of 3 cha",
         ),
         ([Document("d", "", "abc", ((0, 2), (1, 4)))], "(got (1, 4)); passages are (start, end), half-open"),
-        ([Document("d", "", "abc", ("ab",))], "lies outside its text"),  # type: ignore[arg-type]
+        ([Document("d", "", "abc", ("ab",))], "documents:1: a passage of document 'd' is not (start, end), two whole"),  # type: ignore[arg-type]
         (
             [Document("d", "", "abc", ((0.5, 2.0),))],
-            "(got (0.5, 2.0)); passages are (start, end), half-open, whole numbers",
+            "is not (start, end), two whole numbers (got (0.5, 2.0))",
         ),  # type: ignore[arg-type]
         ([Document("d", "", None)], "documents:1: text is not a string"),  # type: ignore[arg-type]
     ],

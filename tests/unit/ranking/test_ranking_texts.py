@@ -80,6 +80,15 @@ def test_documents_of_equal_text_keep_their_own_passages() -> None:
     assert [one.n_passages for one in sorted(reranker.rank("fox", some), key=lambda one: one.index)] == [1, 2, 1]
 
 
+def test_passages_of_a_document_may_be_an_array_or_none() -> None:
+    reranker = Reranker("lexical", assignments={"passages.preset": "given"})
+    for passages, n in ((np.array([[0, 5], [6, 16]]), 2), ([[0, 5]], 1), (None, 1), (np.empty((0, 2), int), 1)):
+        document = Document("d", "", "a fox and a moon", passages=passages)  # type: ignore[arg-type]
+        assert reranker.rank("fox", [document])[0].n_passages == n
+        index = Index.build([document])
+        assert longrank.search(index, "fox", pipeline="lexical", assignments="passages.preset=given")[0].n_passages == n
+
+
 def test_passages_that_do_not_match_the_text_are_refused_however_much_of_it_is_read() -> None:
     reranker = Reranker("lexical", assignments={"passages.preset": "given"})
     for limits in (None, TextLimits(document_tokens=2)):
