@@ -175,14 +175,15 @@ def _put_events(watch: Watch, watching: _Watching, events: SimpleQueue[bool | Ex
     """Put True after each burst of changes, and False every second; in a thread, since a wait there takes signals.
 
     Events are of the folders that stood at the paths when the watch began, so it begins again after a folder is
-    replaced by another.
+    replaced by another. Files that are not there then are watched by their folder alone.
     """
     folders = [path for path in watching.paths if path.is_dir()]
     options = {"debounce": _DEBOUNCE, "rust_timeout": _PAUSE, "yield_on_timeout": True, "stop_event": stop}
     replaced, before = False, _identities(folders)
     try:
         while True:
-            for changes in watch(*watching.paths, watch_filter=None, recursive=watching.recursive, **options):
+            paths = [path for path in watching.paths if path.exists()]
+            for changes in watch(*paths, watch_filter=None, recursive=watching.recursive, **options):
                 counted = (watching.files is None or _event_path(Path(path)) in watching.files for _, path in changes)
                 changed = any(counted) or replaced  # before this watch began
                 now = _identities(folders)

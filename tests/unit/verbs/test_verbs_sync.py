@@ -458,6 +458,20 @@ def test_a_watched_folder_is_followed_when_it_is_replaced(folder: Path, monkeypa
         next(moments)
 
 
+def test_watched_files_are_followed_when_their_folder_is_replaced_by_an_empty_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("watchfiles")
+    monkeypatch.setattr("longrank.verbs.sync._SCAN", 600.0)
+    moments = watched([folder / "a.txt"])
+    next(moments)
+    folder.rename(folder.with_name("old"))
+    folder.mkdir()
+    next(moments)
+    (folder / "a.txt").write_text("Dogs howl.")
+    next(moments)
+
+
 def test_events_of_a_watched_file_count_by_its_resolved_folder_and_those_of_its_neighbours_do_not(
     folder: Path, tmp_path: Path
 ) -> None:
