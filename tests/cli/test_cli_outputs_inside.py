@@ -163,7 +163,11 @@ def test_an_output_that_a_pattern_or_a_database_reads_is_refused(
         ("index docs/*.jsonl -o new.index", True),
         ("index **/*.jsonl -o new.index", True),
         ("index docs/d?.jsonl -o new.index", False),
+        ("index linked/*.jsonl -o new.index", True),
         ("index --update of-pattern.index", True),
+        ("index --add other.jsonl of-pattern.index", True),
+        ("index --merge of-pattern.index", True),
+        ("index --add other.jsonl of-other.index", False),
     ],
 )
 def test_no_report_is_written_among_the_files_of_a_pattern(
@@ -173,7 +177,11 @@ def test_no_report_is_written_among_the_files_of_a_pattern(
     monkeypatch.chdir(tmp_path)
     Path("docs").mkdir()
     Path("docs/d1.jsonl").write_text('{"doc_id": "d1", "text": "Dogs bark."}\n')
+    Path("linked").symlink_to("docs")
+    Path("other.jsonl").write_text('{"doc_id": "o1", "text": "Cats purr."}\n')
+    Path("more.jsonl").write_text('{"doc_id": "m1", "text": "Cows moo."}\n')
     assert main(["index", "docs/*.jsonl", "-o", "of-pattern.index"]) == 0
+    assert main(["index", "more.jsonl", "-o", "of-other.index"]) == 0
     report = "docs/report.jsonl"
     assert main([*command.split(), "--report", report]) == (2 if matched else 0)
     assert ("report.jsonl: lies among the files of a pattern" in capsys.readouterr().err) == matched

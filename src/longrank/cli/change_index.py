@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,6 +40,7 @@ class Actions(NamedTuple):
             InputError: a pattern among the sources matches the report, which the next update would read.
             InputError, IntegrityError: as `paths_of`, `read_manifest` and `read_sources`.
         """
+        from longrank.collections.databases import is_address
         from longrank.collections.documents import paths_of
         from longrank.collections.patterns import would_match
         from longrank.errors import InputError
@@ -47,15 +48,20 @@ class Actions(NamedTuple):
         from longrank.index.sources import read_sources
         from longrank.storage.remote import local
 
-        of_documents: Iterable[str] = sources[:-1] if self.any else sources
-        if self.update:
+        read: Iterable[str] = sources[:-1] if self.any else sources
+        later: Iterable[str] = ()
+        if self.any:
             folder = local(sources[-1])
             read_manifest(folder)
-            of_documents = read_sources(folder).places
-        pattern = None if report.exists() else next((one for one in of_documents if would_match(one, report)), None)
+            with nullcontext() if self.update else suppress(InputError):  # an index may have no record
+                later = read_sources(folder).places
+        read, later = (later, ()) if self.update else (read, later)
+        patterns = (source for source in (*read, *later) if would_match(source, report))
+        pattern = None if report.exists() else next(patterns, None)
         if pattern is not None:
             raise InputError("lies among the files of a pattern", path=report, got=pattern, fix="choose another report")
-        return [*paths_of(of_documents), *sources[-1:]] if self.any else paths_of(of_documents)
+        there = [source for source in later if is_address(source) or Path(source).exists()]
+        return [*paths_of([*read, *there]), *(sources[-1:] if self.any else ())]
 
     def check(self, sources: list[str], output: Path | None, n_shards: int) -> None:
         """Refuse actions that do not fit together.

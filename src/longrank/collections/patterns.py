@@ -38,7 +38,11 @@ def is_pattern(source: str) -> bool:
 
 def would_match(source: str, path: Path | str) -> bool:
     """Tell whether a source is a pattern that matches a file, which need not exist yet."""
-    return is_pattern(source) and matches(absolute_path(str(path)).lstrip("/"), [absolute_pattern(source)])
+    if not is_pattern(source):
+        return False
+    patterns = [absolute_pattern(source), absolute_pattern(source, os.path.realpath)]
+    files = (absolute_path(str(path)), os.path.realpath(path))  # links lead to the same files
+    return any(matches(file.lstrip("/"), patterns) for file in files)
 
 
 def folders_above(file: str, pattern: str) -> list[str]:
@@ -50,13 +54,18 @@ def folders_above(file: str, pattern: str) -> list[str]:
     return ["/".join(names[:n]) or "/" for n in range(first, len(names))]
 
 
-def absolute_pattern(pattern: str) -> str:
-    """Return a pattern that matches the same files from any working folder."""
+def absolute_pattern(pattern: str, absolute: Callable[[str], str] | None = None) -> str:
+    """Return a pattern that matches the same files from any working folder.
+
+    Args:
+        pattern: the pattern.
+        absolute: returns the absolute path of the folder before the first wildcard; None: `absolute_path`.
+    """
     parts = pattern.split("/")
     first = _n_fixed(parts)
     fixed, rest = "/".join(parts[:first]) or ("/" if pattern.startswith("/") else "."), "/".join(parts[first:])
     wild = rest if ".." in parts[first:] else os.path.normpath(rest)
-    return os.path.join(escape(absolute_path(fixed)), wild)  # noqa: PTH118 - pathlib has no normpath
+    return os.path.join(escape((absolute or absolute_path)(fixed)), wild)  # noqa: PTH118 - pathlib has no normpath
 
 
 def _n_fixed(parts: list[str]) -> int:
