@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from longrank.collections.collection import IRDS, Collection, completed, missing, open_collection
 from longrank.errors import InputError, MissingExtra
+from longrank.types import Notes
 
 _SHOWN = 120  # characters of the reason why ir_datasets fails
 
@@ -34,13 +35,13 @@ def open_whole(source: str, *, check: bool = True) -> Collection:
 
 def _check_irds(collection: Collection) -> None:
     """Read the first licensed document, and all queries and judgments: open documents are fetched for the index."""
-    from longrank.collections.irds import irds_qrels, irds_queries, irds_records
+    from longrank.collections.irds import irds_judgments, irds_records, irds_topics
 
     licensed = collection.entry is not None and collection.entry.licence == "licensed"
     parts: list[tuple[tuple[str, ...], Callable[[str], object]]] = [
         (collection.sources if licensed else (), lambda dataset_id: next(irds_records(dataset_id))),
-        (collection.queries, irds_queries),
-        ((*collection.qrels, *collection.judged_before), irds_qrels),
+        (collection.queries, lambda dataset_id: irds_topics(dataset_id, Notes())),
+        ((*collection.qrels, *collection.judged_before), lambda dataset_id: list(irds_judgments(dataset_id))),
     ]
     try:
         for places, read in parts:

@@ -18,10 +18,10 @@ from longrank.collections.irds_spans import Stretch, has_spans, highest_grades, 
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.ids import check_id
 from longrank.formats.passage_qrels import PassageJudgment
+from longrank.formats.queries import check_language, texts_of
 from longrank.formats.records import NAMES_OF_TEXT, Record
-from longrank.formats.topics import field_among
-from longrank.registries import suggestion
-from longrank.types import Notes, Query
+from longrank.formats.topics import Topic
+from longrank.types import Notes, id_of
 
 T = TypeVar("T")
 _END = object()
@@ -48,67 +48,64 @@ def load(dataset_id: str) -> Any:
 
 
 def irds_records(dataset_id: str) -> Iterator[Record]:
-    """Yield the documents of a dataset as records; every field that is a string or a number is a field.
+    """Yield the documents of a dataset as records with its fields.
 
-    ``text`` is the field text, body or contents, else ir_datasets' default text. A document that comes in spans has
-    them as its passages.
+    ``text`` is the field text, body or contents if that is a text, else ir_datasets' default text. A document that
+    comes in spans has them as its passages.
 
     Raises:
         InputError: no such dataset, it has no documents, or they cannot be fetched.
     """
     dataset = _with(dataset_id, "docs")
     for doc in _each(dataset_id, dataset.docs_iter):
-        fields = doc._asdict().items()
-        values: dict[str, Any] = {name: value for name, value in fields if isinstance(value, str | int | float)}
+        values = {name: value for name, value in doc._asdict().items() if _is_read(name, value)}
         if isinstance(getattr(doc, "spans", None), tuple):
-            values |= text_and_passages(doc.spans)
+            values |= text_and_passages(values.pop("spans"))
         elif not any(name in values for name in NAMES_OF_TEXT):
             values = {"text": _quietly(dataset_id, doc.default_text)} | values
         yield Record(check_id(doc.doc_id, "doc_id", Path(f"irds:{dataset_id}")), values, None)
 
 
-def irds_queries(dataset_id: str, field: str | None = None) -> list[Query]:
-    """Return the queries of a dataset.
+def _is_read(name: str, value: Any) -> bool:
+    """Tell whether a field is read: parts of a text are in ir_datasets' default text, and bytes are raw pages."""
+    return not isinstance(value, bytes) and (name not in NAMES_OF_TEXT or isinstance(value, str))
+
+
+def irds_topics(dataset_id: str, notes: Notes) -> list[tuple[Topic, str]]:
+    """Return the queries of a dataset, and ir_datasets' default text of each, which is the title of a TREC topic.
 
     Args:
         dataset_id: the id, without ``irds:``.
-        field: the field to search for, by any of its names; default: ir_datasets' default text, which is the title of a
-            TREC topic.
+        notes: counts fields that are no texts.
 
     Raises:
-        InputError: no such dataset, it has no queries, they cannot be fetched, or no query has the field.
+        InputError: no such dataset, it has no queries, they cannot be fetched, or a language is no text.
     """
     dataset, place = _with(dataset_id, "queries"), Path(f"irds:{dataset_id}")
-    queries = []
-    for query in _each(dataset_id, dataset.queries_iter):
-        fields = {name: value for name, value in query._asdict().items() if isinstance(value, str)}
-        query_id = check_id(fields.pop("query_id"), "query id", place)
-        name = None if field is None else field_among(field, fields)
-        if field is not None and name is None:
-            raise InputError(f"no field '{field}' in its queries", path=place, fix=suggestion(field, fields))
-        text = query.default_text() if name is None else fields[name]
-        if not text.strip():
-            raise InputError(f"query {query_id} is empty", path=place, fix="choose another --field")
-        queries.append(Query(query_id, text.strip(), fields))
-    return queries
+    topics = []
+    for number, query in enumerate(_each(dataset_id, dataset.queries_iter), 1):
+        fields = query._asdict()
+        check_language(fields, place, number)
+        texts = texts_of(fields, f"{place}:{number}", notes)
+        topics.append((Topic(number, id_of(query.query_id, "query id"), texts), query.default_text()))
+    if not topics:
+        raise InputError("holds no query", path=place)
+    return topics
 
 
-def irds_qrels(dataset_id: str) -> dict[str, dict[str, int]]:
-    """Return the judgments of a dataset: query_id -> doc_id -> grade, of stretches of a document the highest.
+def irds_judgments(dataset_id: str) -> Iterator[tuple[str, str, int]]:
+    """Yield the judgments of a dataset: query id, doc id and grade, of stretches of a document the highest.
 
     Raises:
-        InputError: no such dataset, it has no judgments, they cannot be fetched, or two of them contradict.
+        InputError: no such dataset, it has no judgments, or they cannot be fetched.
     """
     dataset = _with(dataset_id, "qrels")
     if has_spans(dataset):
-        return highest_grades(_stretches(dataset_id, dataset))
-    qrels: dict[str, dict[str, int]] = {}
+        for query_id, judged in highest_grades(_stretches(dataset_id, dataset)).items():
+            yield from ((query_id, doc_id, grade) for doc_id, grade in judged.items())
+        return
     for qrel in _each(dataset_id, dataset.qrels_iter):
-        judged = qrels.setdefault(qrel.query_id, {})
-        if judged.setdefault(qrel.doc_id, qrel.relevance) != qrel.relevance:
-            what = f"document {qrel.doc_id} is judged twice, differently, for query {qrel.query_id}"
-            raise InputError(what, path=f"irds:{dataset_id}")
-    return qrels
+        yield qrel.query_id, qrel.doc_id, qrel.relevance
 
 
 def irds_passage_judgments(dataset_id: str, notes: Notes) -> list[PassageJudgment]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,8 @@ from typing import Any
 from longrank.collections.collection import IRDS, Collection, places
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
-from longrank.formats.trec import MAX_GRADE, REPEATED, note_judgments
-from longrank.formats.trec import read_qrels as read_file
-from longrank.types import Notes, Qrels, columns_of, id_of, is_frame
+from longrank.formats.trec import MAX_GRADE, REPEATED, note_judgments, read_grades
+from longrank.types import Notes, columns_of, id_of, is_frame
 
 _HERE = Path("qrels")  # the place that messages name for values in memory
 _FIX = "judgments are a file, a collection, irds:ID, query id -> doc id -> grade, or a table of qid, docno, label"
@@ -51,51 +50,54 @@ def read_qrels(source: Any, notes: Notes | None = None) -> Judgments:
         return source
     if isinstance(source, str | Path | Collection):
         return read_judgments(places(source, "qrels"), notes)
-    qrels: dict[str, dict[str, int]] = {}
-    rows = (
-        (_id(query_id, "query id"), _id(doc_id, "doc_id"), _grade(grade)) for query_id, doc_id, grade in _rows(source)
-    )
-    _add(qrels, rows, _HERE, notes)
+    qrels = _joined([(_HERE, _checked(_rows(source), _HERE))], notes)
     if not qrels:
         raise InputError("there is no judgment", got=source if isinstance(source, Mapping) else None, fix=_FIX)
-    note_judgments(qrels, _HERE, notes)
     return Judgments(qrels, notes)
 
 
-def read_judgments(sources: Iterable[str], notes: Notes) -> Judgments:
+def read_judgments(sources: Sequence[str], notes: Notes) -> Judgments:
     """Read the judgments of several files, or of ``irds:ID``, as if they were one file.
 
     Raises:
         InputError, MissingExtra: as `read_qrels`.
     """
-    qrels: dict[str, dict[str, int]] = {}
-    for source in sources:
-        for query_id, judged in _read(source, notes).items():
-            if query_id not in qrels:
-                qrels[query_id] = dict(judged)
-                continue
-            _add(qrels, ((query_id, *judgment) for judgment in judged.items()), Path(source), notes)
+    qrels = _joined([(Path(source), _rows_of(source, notes)) for source in sources], notes)
+    if sources and not qrels:
+        raise InputError("holds no judgment", path=sources[0])
     return Judgments(qrels, notes)
 
 
-def _read(source: str, notes: Notes) -> Qrels:
-    if source.startswith(IRDS):
-        from longrank.collections.irds import irds_qrels
-
-        return irds_qrels(source.removeprefix(IRDS))
-    return read_file(Path(source), notes)
-
-
-def _add(qrels: dict[str, dict[str, int]], rows: Iterable[tuple[str, str, int]], place: Path, notes: Notes) -> None:
-    for query_id, doc_id, grade in rows:
-        judged = qrels.setdefault(query_id, {})
-        known = judged.get(doc_id)
-        if known not in (None, grade):
-            what = f"document {doc_id} has two grades for query {query_id}: {known} and {grade}"
-            raise InputError(what, path=place, fix="keep one of the two judgments")
-        if known is not None:
+def _joined(parts: Sequence[tuple[Path, Iterable[tuple[str, str, int]]]], notes: Notes) -> dict[str, dict[str, int]]:
+    """Join the judgments of several places."""
+    qrels: dict[str, dict[str, int]] = {}
+    for place, rows in parts:
+        for query_id, doc_id, grade in rows:
+            judged = qrels.setdefault(query_id, {})
+            if doc_id not in judged:
+                judged[doc_id] = grade
+                continue
+            if judged[doc_id] != grade:
+                what = f"document {doc_id} has two grades for query {query_id}: {judged[doc_id]} and {grade}"
+                raise InputError(what, path=place, fix="keep one of the two judgments")
             notes.add(REPEATED, str(place))
-        judged[doc_id] = grade
+    note_judgments(qrels, Path(", ".join(str(place) for place, _ in parts)), notes)
+    return qrels
+
+
+def _rows_of(source: str, notes: Notes) -> Iterator[tuple[str, str, int]]:
+    if source.startswith(IRDS):
+        from longrank.collections.irds import irds_judgments
+
+        yield from _checked(irds_judgments(source.removeprefix(IRDS)), Path(source))
+        return
+    for query_id, judged in read_grades(Path(source), notes).items():
+        yield from ((query_id, doc_id, grade) for doc_id, grade in judged.items())
+
+
+def _checked(rows: Iterable[tuple[Any, Any, Any]], place: Path) -> Iterator[tuple[str, str, int]]:
+    for query_id, doc_id, grade in rows:
+        yield _id(query_id, "query id", place), _id(doc_id, "doc_id", place), _grade(grade, place)
 
 
 def _rows(source: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -110,12 +112,12 @@ def _rows(source: Any) -> Iterator[tuple[Any, Any, Any]]:
         yield from ((query_id, doc_id, grade) for doc_id, grade in judged.items())
 
 
-def _id(value: Any, kind: str) -> str:
-    return check_id(id_of(value, kind), kind, _HERE)
+def _id(value: Any, kind: str, place: Path) -> str:
+    return check_id(id_of(value, kind), kind, place)
 
 
-def _grade(value: Any) -> int:
+def _grade(value: Any, place: Path) -> int:
     whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())  # 1.0 after a merge
     if not whole or isinstance(value, bool) or abs(int(value)) > MAX_GRADE:
-        raise InputError(f"grade is not an integer from -{MAX_GRADE} to {MAX_GRADE}", path=_HERE, got=value)
+        raise InputError(f"grade is not an integer from -{MAX_GRADE} to {MAX_GRADE}", path=place, got=value)
     return int(value)

@@ -67,9 +67,11 @@ def read_queries(
 
     def read(place: str, guessed: str | None) -> list[Query]:
         if place.startswith(IRDS):
-            from longrank.collections.irds import irds_queries
+            from longrank.collections.irds import irds_topics
 
-            return irds_queries(place.removeprefix(IRDS), field)
+            if format is not None:
+                raise InputError("a format is of a file, and these queries are of ir_datasets", got=format)
+            return _chosen(irds_topics(place.removeprefix(IRDS), notes), Path(place), field, allow_empty, notes)
         return read_file(Path(place), notes, format=format or guessed, field=field, allow_empty=allow_empty)
 
     return Queries(_joined(source, read), notes)
@@ -117,12 +119,19 @@ def _in_memory(source: Any, field: str | None, allow_empty: bool, notes: Notes) 
     given = [_topic(item, number, notes) for number, item in enumerate(rows(source, "queries", _FIX), 1)]
     if not given:
         raise InputError("there is no query", fix=EMPTY)
+    return _chosen(given, _HERE, field, allow_empty, notes)
+
+
+def _chosen(
+    given: list[tuple[Topic, str]], path: Path, field: str | None, allow_empty: bool, notes: Notes
+) -> list[Query]:
+    """Return topics as queries of a field, or of the text that is given with each."""
     topics = [topic for topic, _ in given]
-    check_topics(topics, _HERE)
+    check_topics(topics, path)
     if field is not None:
-        field = known_field(field, topics, _HERE)
+        field = known_field(field, topics, path)
         given = [(topic, topic.fields.get(field, "")) for topic in topics]
-    options: dict[str, Any] = {"path": _HERE, "notes": notes, "allow_empty": allow_empty}
+    options: dict[str, Any] = {"path": path, "notes": notes, "allow_empty": allow_empty}
     # a file cannot hold halves of surrogate pairs, nor white space around a text
     return [query_of(topic, readable(text).strip(), field or "text", **options) for topic, text in given]
 

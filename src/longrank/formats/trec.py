@@ -65,12 +65,18 @@ class _Pairs:
 
 
 def read_qrels(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> dict[str, dict[str, int]]:
+    """Read judgments as `read_grades`; notes count negative grades and queries without a relevant document, too."""
+    qrels = read_grades(path, notes, options)
+    note_judgments(qrels, path, notes)
+    return qrels
+
+
+def read_grades(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) -> dict[str, dict[str, int]]:
     """Read judgments: TREC's four columns, or BEIR's three tab-separated ones under their header.
 
     Args:
         path: the file, ``.gz`` or not. Blank lines and lines that begin with ``#`` are skipped.
-        notes: counts lines that begin with ``#``, repeated judgments with the same grade, negative grades ("not
-            judged", as trec_eval has it), and queries without a relevant document.
+        notes: counts lines that begin with ``#``, and repeated judgments with the same grade.
 
     Returns:
         query_id -> doc_id -> grade, in the order of the file.
@@ -90,7 +96,6 @@ def read_qrels(path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT) ->
         qrels.setdefault(query_id, {})[doc_id] = grade
     if sum(map(len, qrels.values())) < len(grades):
         _check_repetitions(pairs, grades, path, notes)
-    note_judgments(qrels, path, notes)
     return qrels
 
 
@@ -127,7 +132,7 @@ def _check_repetitions(pairs: _Pairs, grades: Sequence[int], path: Path, notes: 
 
 
 def note_judgments(qrels: Qrels, path: Path, notes: Notes) -> None:
-    """Count negative grades, and queries without a relevant document."""
+    """Count negative grades ("not judged", as trec_eval has it), and queries without a relevant document."""
     negative = sum(grade < 0 for judged in qrels.values() for grade in judged.values())
     notes.add("negative grades, read as not judged", str(path), negative)
     barren = [query_id for query_id, judged in qrels.items() if max(judged.values()) < 1]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from longrank.aggregation import find_aggregation, with_options
 from longrank.aggregation.mixing import mix_header
@@ -164,12 +164,13 @@ def filtered(pipeline: Pipeline, filter: Filter | None, notes: Notes | None = No
 
 
 def noting(pipeline: Pipeline, notes: Notes) -> Pipeline:
-    """Return an open pipeline whose first stage keeps its remarks on queries in `notes`.
+    """Return an open pipeline whose remarks on queries and on the texts of candidates are kept in `notes`.
 
     An open pipeline serves many calls: remarks belong to the call, not to the notes that it was opened with.
     """
-    noted = getattr(pipeline.retriever, "noting", None)
-    return pipeline if noted is None else replace(pipeline, retriever=noted(notes))
+    parts: dict[str, Any] = {"retriever": pipeline.retriever, "scorer": pipeline.scorer}
+    noted = {name: part.noting(notes) for name, part in parts.items() if hasattr(part, "noting")}
+    return replace(pipeline, **noted)
 
 
 def note_cut_queries(pipeline: Pipeline, queries: Iterable[Query], notes: Notes) -> None:

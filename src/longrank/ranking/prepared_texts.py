@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from longrank.storage import digest_of
 from longrank.text.analysis import Analyzer
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
 from longrank.text.words import query_text, readable
-from longrank.types import UNMATCHED, Document, Query, id_of, is_frame
+from longrank.types import UNMATCHED, Document, Notes, Query, id_of, is_frame
 
 _LABELS = Path("labels")
 _CHARACTERS_PER_TOKEN = 100  # most tokens are shorter; only a beginning of the text is tokenised
@@ -36,13 +36,17 @@ class TextLimits:
 
 @dataclass(frozen=True, slots=True)
 class PreparedTexts:
-    """Documents ready for the scorer: see `prepared_texts`; `ids` are those that were given."""
+    """Documents ready for the scorer: see `prepared_texts`.
+
+    `ids` are those that were given; `remarks` are on the texts.
+    """
 
     query: Query
     block: Prepared
     cut: tuple[bool, ...]
     query_cut: bool
     ids: tuple[str, ...] = ()
+    remarks: Notes = field(default_factory=Notes)
 
 
 def prepared_texts(
@@ -86,10 +90,13 @@ def prepared_texts(
         candidates.append(Candidate(Query("q", text), named, 0.0))
         cut.append(shortened)
     statistics = statistics or TextStatistics([candidate.document for candidate in candidates], analyzer)
-    block, fewer = _at_most(scorer.prepare(candidates, statistics), limits.passages)
+    remarks = Notes()
+    block, fewer = _at_most(scorer.noting(remarks).prepare(candidates, statistics), limits.passages)
     unread = tuple(a or b for a, b in zip(cut, fewer, strict=True))
     ids = tuple(document.doc_id for document in given)
-    return PreparedTexts(Query("q", text), block, unread, query_cut or scorer.cuts_query(text), ids)
+    return PreparedTexts(
+        Query("q", text), block, unread, query_cut or scorer.cuts_query(text), ids, remarks.copy(places=False)
+    )
 
 
 def _labelled(documents: Any) -> Any:

@@ -8,6 +8,7 @@ candidates have no evidence, and follow below in first-stage order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import groupby
 from pathlib import Path
 
@@ -59,6 +60,13 @@ class StoppingScorer:
     def cuts_query(self, query: str) -> bool:
         """Tell whether the expensive scorer truncates the query."""
         return self.expensive.cuts_query(query)
+
+    def noting(self, notes: Notes) -> StoppingScorer:
+        """Return this scorer with other notes of the blocks that are prepared; those of passage scorers stay."""
+        other, noting = copy(self), getattr(self.expensive, "noting", None)
+        if noting is not None:
+            other.expensive = noting(notes)
+        return other
 
     def evidence(self, block: Sequence[Candidate]) -> list[Evidence | None]:
         """Return the evidence of each candidate; None if the candidate was skipped."""

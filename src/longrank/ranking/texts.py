@@ -230,6 +230,7 @@ class Reranker:
         own.add("documents cut at the limits of reading", count=sum(prepared.cut))
         if self.unit == MixedScorer.unit:
             own.say("mixed scores compare the passages of a single call: they are no measure of a text alone")
+        own.merge(prepared.remarks)
         self.note_letters(prepared, own)
         self._keep(own)
         notes.merge(own)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from longrank.collections import read_queries
 from longrank.collections.catalogue import FOLDS
 from longrank.collections.collection import IRDS
 from longrank.errors import InputError
 from longrank.formats.folds import read_folds
-from longrank.formats.queries import read_queries
 from longrank.reproduction.inputs import N_FOLDS
 from longrank.reproduction.recipe import NOT_PUBLISHED
 from longrank.types import Notes
@@ -107,9 +107,7 @@ def _queries(place: str | None) -> list[Query]:
     if not place:
         return []
     if place.startswith(IRDS):
-        from longrank.collections.irds import irds_queries
-
-        return irds_queries(place.removeprefix(IRDS))
+        return read_queries(place)
     path = Path(place) / "queries.jsonl"
     packed = path.with_name("queries.jsonl.gz")
     return read_queries(packed if packed.is_file() else path, Notes())

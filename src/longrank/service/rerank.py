@@ -30,7 +30,7 @@ from longrank.service.served import Served
 from longrank.service.settings import ServiceSettings
 from longrank.service.source_files import SourceFiles
 from longrank.service.units import tokens_of, weight_of
-from longrank.types import Document, Evidence, Notes
+from longrank.types import Document, Evidence
 
 EVIDENCE_PASSAGES = 3
 """Passages in the evidence of a document, if a request gives no number."""
@@ -277,7 +277,7 @@ def finished(
 ) -> tuple[list[RankedText], list[str]]:
     """Return the ranked documents, and a sentence for each kind of unread text, but for what a deadline left unread.
 
-    Sentences on letters that words are not found by follow.
+    Remarks on the texts, such as letters that words are not found by, follow.
 
     Raises:
         Refusal: 422, text stays unread, which the request forbids; or a score is not finite.
@@ -289,7 +289,7 @@ def finished(
         )
     if not all(math.isfinite(result.score) for result in results):
         raise Refusal(422, "invalid", "/aggregate: a document's score is not finite; use smaller weights")
-    unread, letters = _unread(texts, evidence, partial=partial), Notes()
+    unread, letters = _unread(texts, evidence, partial=partial), texts.remarks.copy()
     check_unread(request, unread)
     reranker.note_letters(texts, letters)
     return results, [*unread, *letters.lines()]

@@ -232,7 +232,7 @@ async def _evidence(
     selecting = with_selection(
         service,
         scorer,
-        lambda scorer: scorer.prepare(candidates, weights=False).tasks,
+        lambda scorer: scorer.noting(Notes()).prepare(candidates, weights=False).tasks,
         indexed=True,
         cost=int(cost / weight),
         deadline=until_then,

@@ -161,7 +161,7 @@ def _ranked(
     reranker: Reranker, texts: PreparedTexts, part: Part, request: RerankRequest, counts: Partial | None
 ) -> tuple[list[RankedText], list[str]]:
     """Return the ranked documents, those that were not read last, and a sentence for each kind of unread text."""
-    read = PreparedTexts(texts.query, part.block, tuple(texts.cut[n] for n in part.documents), texts.query_cut)
+    read = replace(texts, block=part.block, cut=tuple(texts.cut[n] for n in part.documents), ids=())
     results, warnings = finished(reranker, read, part.scores, request, partial=counts is not None)
     results = [replace(result, index=part.documents[result.index]) for result in results]
     if counts is None:

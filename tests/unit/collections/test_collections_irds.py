@@ -10,8 +10,7 @@ import pytest
 
 import longrank
 from longrank.collections.collection import Collection, open_collection
-from longrank.collections.documents import locate_documents
-from longrank.collections.irds import irds_qrels, irds_queries
+from longrank.collections.documents import locate_documents, read_documents
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
@@ -67,8 +66,8 @@ def test_documents_queries_and_judgments_of_a_local_dataset(local: str) -> None:
         Located(Document("d1", "", "dogs bark"), source, None),
         Located(Document("d2", "", "cats purr"), source, None),
     ]
-    assert irds_queries(local) == [Query("q1", "barking dogs", {"text": "barking dogs"})]
-    assert irds_qrels(local) == {"q1": {"d1": 2, "d2": 0}}
+    assert longrank.read_queries(f"irds:{local}") == [Query("q1", "barking dogs", {"text": "barking dogs"})]
+    assert longrank.read_qrels(f"irds:{local}") == {"q1": {"d1": 2, "d2": 0}}
     assert open_collection(source) == Collection(name=source, sources=(source,), queries=(source,), qrels=(source,))
 
 
@@ -117,16 +116,92 @@ class Topic(NamedTuple):
 
 def test_a_topic_is_searched_by_its_title_or_the_field_that_is_named() -> None:
     topics = dataset(queries=lambda: iter([Topic("301", "crime ", "Identify gangs.")]))
-    fields = {"title": "crime ", "description": "Identify gangs."}
-    assert irds_queries(topics) == [Query("301", "crime", fields)]
-    assert irds_queries(topics, "description") == [Query("301", "Identify gangs.", fields)]
-    assert irds_queries(topics, "question") == irds_queries(topics, "description")
-    with pytest.raises(InputError, match="no field 'descripton' in its queries; did you mean 'description'"):
-        irds_queries(topics, "descripton")
+    fields = {"title": "crime", "description": "Identify gangs."}
+    source = f"irds:{topics}"
+    assert longrank.read_queries(source) == [Query("301", "crime", fields)]
+    for field in ("description", "question"):
+        assert longrank.read_queries(source, field=field) == [Query("301", "Identify gangs.", fields)]
+    with pytest.raises(InputError, match="no query has a field 'descripton'; did you mean 'description'"):
+        longrank.read_queries(f"irds:{topics}", field="descripton")
     with pytest.raises(InputError, match="this dataset has no docs"):
         next(locate_documents([f"irds:{topics}"], Notes()))
-    with pytest.raises(InputError, match="this dataset has no qrels"):
-        irds_qrels(topics)
+    with pytest.raises(InputError, match="this collection has no qrels"):
+        longrank.read_qrels(f"irds:{topics}")
+
+
+class Paper(NamedTuple):
+    doc_id: str
+    title: str
+    body: tuple[str, ...]
+    authors: list[str]
+    sizes: dict[str, int]
+    raw: bytes
+
+    def default_text(self) -> str:
+        return " ".join((self.title, *self.body))
+
+
+def test_fields_that_are_lists_or_mappings_are_metadata_and_parts_of_the_text_and_bytes_are_not() -> None:
+    paper = Paper("p", "Foxes", ("run", "fast"), ["A", "B"], {"a4": 2}, b"raw")
+    source, notes = f"irds:{dataset(docs=lambda: iter([paper]))}", Notes()
+    (read,) = read_documents(source, notes=notes)
+    assert (read.title, read.text) == ("Foxes", "Foxes run fast")
+    assert read.metadata == {"authors": ["A", "B"], "sizes": {"a4": 2}}
+    assert notes.lines() == []
+
+
+class Question(NamedTuple):
+    query_id: str
+    text: str
+    lang: Any
+    year: int = 2020
+
+    def default_text(self) -> str:
+        return self.text
+
+
+def test_queries_and_judgments_of_a_dataset_are_checked_and_counted_as_those_of_files() -> None:
+    empty = f"irds:{dataset(queries=lambda: iter([Question('1', 'a &amp; b', 'en'), Question('2', ' ', None)]))}"
+    queries = longrank.read_queries(empty, allow_empty=True)
+    assert [(query.query_id, query.text) for query in queries] == [("1", "a &amp; b"), ("2", "")]
+    assert [line.partition(":")[0] for line in queries.notes.lines()] == [
+        "query fields left out",
+        "queries with entities such as &amp;, read as they stand",
+        "queries with an empty text",
+    ]
+    graded = [Judgment("1", "d", 1), Judgment("1", "d", 1), Judgment("2", "d", -1)]
+    qrels = longrank.read_qrels(f"irds:{dataset(qrels=lambda: iter(graded))}")
+    assert [line.partition(":")[0] for line in qrels.notes.lines()] == [
+        "repeated judgments with the same grade",
+        "negative grades, read as not judged",
+        "judged queries without a relevant document",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("read", "part", "rows", "message"),
+    [
+        (longrank.read_queries, "queries", [("1", " ", "en")], "query 1 has an empty text"),
+        (longrank.read_queries, "queries", [("1", "fox", 7)], r"'lang' is not a string \(got 7\)"),
+        (longrank.read_queries, "queries", [("1", "fox", "")] * 2, "query id occurs twice, first on line 1"),
+        (longrank.read_queries, "queries", [], "holds no query"),
+        (longrank.read_qrels, "qrels", [], "holds no judgment"),
+        (longrank.read_qrels, "qrels", [("1", "d", 128)], "grade is not an integer from -127 to 127"),
+        (longrank.read_qrels, "qrels", [("1", "d d", 1)], "doc_id holds white space"),
+    ],
+)
+def test_unusable_queries_and_judgments_of_a_dataset_are_refused(
+    read: Callable[[str], object], part: str, rows: list[Any], message: str
+) -> None:
+    kind = Question if part == "queries" else Judgment
+    source = f"irds:{dataset(**{part: lambda: iter([kind(*row) for row in rows])})}"
+    with pytest.raises(InputError, match=f"{source}.*{message}"):
+        read(source)
+
+
+def test_a_format_belongs_to_a_file(local: str) -> None:
+    with pytest.raises(InputError, match="a format is of a file, and these queries are of ir_datasets"):
+        longrank.read_queries(f"irds:{local}", format="tsv")
 
 
 class Judgment(NamedTuple):
@@ -137,10 +212,10 @@ class Judgment(NamedTuple):
 
 def test_judgments_that_contradict_each_other_are_refused() -> None:
     twice = dataset(qrels=lambda: iter([Judgment("q", "d", 1), Judgment("q", "d", 1)]))
-    assert irds_qrels(twice) == {"q": {"d": 1}}
+    assert longrank.read_qrels(f"irds:{twice}") == {"q": {"d": 1}}
     contradicting = dataset(qrels=lambda: iter([Judgment("q", "d", 1), Judgment("q", "d", 0)]))
-    with pytest.raises(InputError, match="document d is judged twice, differently, for query q"):
-        irds_qrels(contradicting)
+    with pytest.raises(InputError, match="document d has two grades for query q: 1 and 0"):
+        longrank.read_qrels(f"irds:{contradicting}")
 
 
 def test_an_unknown_id_is_answered_with_the_nearest() -> None:
@@ -198,4 +273,4 @@ def test_files_that_cannot_be_fetched_are_one_line(
 def test_without_the_extra_the_install_line_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(MissingExtra, match=r"pip install '\.\[irds\]'"):
-        irds_queries("vaswani")
+        longrank.read_queries("irds:vaswani")

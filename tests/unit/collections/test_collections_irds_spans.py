@@ -13,7 +13,7 @@ import longrank
 from longrank.collections.collection import open_collection
 from longrank.collections.documents import read_documents
 from longrank.collections.gold import read_gold_spans, read_passage_qrels
-from longrank.collections.irds import irds_passage_judgments, irds_qrels
+from longrank.collections.irds import irds_passage_judgments
 from longrank.errors import InputError
 from longrank.types import Document, Notes, Query
 
@@ -119,7 +119,7 @@ def test_an_article_has_its_paragraphs_as_passages() -> None:
 
 
 def test_an_article_is_as_relevant_as_its_best_stretch() -> None:
-    assert irds_qrels("highwire/trec-genomics-2006") == {"160": {"7": 2, "8": 2}}
+    assert longrank.read_qrels("irds:highwire/trec-genomics-2006") == {"160": {"7": 2, "8": 2}}
     assert longrank.read_qrels("genomics") == {"160": {"7": 2, "8": 2}, "200": {"8": 1}}
 
 

@@ -201,6 +201,8 @@ def test_repeated_judgments_are_counted_in_tables_and_across_files(tmp_path: Pat
     for qrels in (files, read_qrels(frame(qid=["1", "1"], docno=["d1", "d1"], label=[1, 1]))):
         assert qrels == {"1": {"d1": 1}}
         assert qrels.notes["repeated judgments with the same grade"] == 1
+    (tmp_path / "b").write_text("1 0 d2 0\n")  # the query has a relevant document in the other file
+    assert read_judgments([str(tmp_path / "a"), str(tmp_path / "b")], Notes()).notes.lines() == []
 
 
 @pytest.mark.parametrize(

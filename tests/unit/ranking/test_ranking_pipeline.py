@@ -414,6 +414,27 @@ def test_windows_of_words_in_a_text_without_blanks_are_noted(preset: str, noted:
     assert notes[FEW_BLANKS] == noted
 
 
+def test_remarks_on_texts_are_of_each_call_and_are_counted_once(tmp_path: Path) -> None:
+    rows = [("zh", "面包在烤箱里慢慢变成金黄色。" * 100 + " fox"), ("t", {"text": "", "title": "a fox"}), ("e", "moon")]
+    index = longrank.Index.build(rows, tmp_path / "index")
+    options: dict[str, Any] = {"pipeline": "lexical", "assignments": "passages.preset=windows"}
+    expected = {FEW_BLANKS: 1, UNREAD_TITLE: 1}
+    pipeline = open_pipeline(index, "lexical", assignments="passages.preset=windows", notes=(opened := Notes()))
+    run = Run("r", [ScoredDoc("q", doc_id, 1.0) for doc_id, _ in rows])
+    reranker = longrank.Reranker("lexical", index=index, assignments="passages.preset=windows")
+    noted = [
+        longrank.search(index, "fox", notes=Notes(), **options).notes,
+        *(longrank.search(index, "fox", pipeline=pipeline).notes for _ in range(2)),
+        longrank.rerank(index, {"q": "fox"}, run, notes=Notes(), **options).notes,
+        *(longrank.rerank(index, {"q": "fox"}, run, pipeline=pipeline).notes for _ in range(2)),
+        *(reranker.rank("fox", [index.document(doc_id) for doc_id, _ in rows]).notes for _ in range(2)),
+    ]
+    for notes in noted:
+        assert {kind: notes[kind] for kind in expected} == expected
+    assert {kind: reranker.notes[kind] for kind in expected} == dict.fromkeys(expected, 2)
+    assert not opened[FEW_BLANKS]
+
+
 @pytest.mark.parametrize("title", [False, True])
 def test_candidates_whose_title_is_not_read_and_that_have_no_other_text_are_counted(
     title: bool, tmp_path: Path

@@ -13,12 +13,12 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from longrank.cli.main import main
 from longrank.index import Index
-from longrank.ranking.passages import PassageDocumentScorer
+from longrank.ranking.passages import FEW_BLANKS, PassageDocumentScorer
 from longrank.service.engine import Engine
 from longrank.service.rerank import Service
 from longrank.service.served import PipelineChoice
 from longrank.types import Notes
-from served import Ask, Reply, answers, opened
+from served import Ask, Reply, answers, ask_once, opened
 
 ROWS = [
     {"id": f"d{n}", "text": "the fox and the moon" if n % 2 else "a fox", "year": 2000 + n % 4, "by": f"a{n}"}
@@ -131,3 +131,16 @@ def test_a_search_says_that_the_scorer_cuts_the_query(engine: Engine, monkeypatc
     warnings = [asked(engine, {"query": query, "deadline": 9}).json["warnings"] for query in ("fox", "fox moon")]
     assert warnings == [[], ["queries cut at the scorer's limit: 1"]]
     assert asked(engine, {"query": "fox moon", "pipeline": "bm25"}).json["warnings"] == []
+
+
+def test_remarks_on_texts_are_warnings_of_each_answer(tmp_path: Path) -> None:
+    rows = [("zh", "面包在烤箱里慢慢变成金黄色。" * 100 + " fox"), ("e", "moon")]
+    engine = Engine((PipelineChoice("lexical"),), Index.build(rows, tmp_path / "index"), notes=(loaded := Notes()))
+    engine.load()
+    desk = opened(engine)
+    for _ in range(2):
+        reply = ask_once(desk, "POST", "/search", {"query": "fox"})
+        assert reply.json["warnings"] == [f"{FEW_BLANKS}: 1"]
+        reply = ask_once(desk, "POST", "/v1/rerank", {"query": "fox", "documents": [text for _, text in rows]})
+        assert reply.json["meta"]["warnings"] == [f"{FEW_BLANKS}: 1"]
+    assert not loaded[FEW_BLANKS]
