@@ -119,3 +119,21 @@ def test_a_process_whose_input_alone_is_wrong_says_so_after_a_while(
     assert main(["check", "no.index"]) == 2
     assert capsys.readouterr().err.startswith("longrank: error: no.index: ")
     assert len(waited) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "notes"),
+    [
+        ("index x -o i --fields a --fields b", ["--fields is given 2"]),
+        ("evaluate x y -m R@5 -m R@10 --complete --intersection", ["--complete/--intersection is given 2"]),
+        ("index x -o i --include a --include b --strict --strict --set a=1", []),
+        ("analyze collection x --field a --field b --field c", ["--field is given 3"]),
+    ],
+)
+def test_an_option_that_is_given_again_is_said_to_count_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, notes: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(command.split()) == 2
+    said = [line for line in capsys.readouterr().err.splitlines() if "times" in line]
+    assert [line.partition(" times")[0] for line in said] == [f"longrank: note: {note}" for note in notes]

@@ -22,6 +22,7 @@ import typer
 from longrank.cli import console
 from longrank.cli.completion import is_completing, typed_command
 from longrank.cli.listing import ByTask, summaries
+from longrank.cli.repeated import LastCounts
 from longrank.errors import InputError, LongRankError, first_line, printable
 from longrank.registries import suggestion
 from longrank.storage.cache import use_cache_folder
@@ -98,9 +99,11 @@ def build_app(names: Sequence[str]) -> typer.Typer:
         module, _, function = COMMANDS[name].partition(":")
         command = getattr(import_module(module), function)
         if isinstance(command, typer.Typer):
+            for info in command.registered_commands:
+                info.cls = LastCounts
             app.add_typer(command, name=name)
         else:
-            app.command(name)(command)
+            app.command(name, cls=LastCounts)(command)
     return app
 
 
