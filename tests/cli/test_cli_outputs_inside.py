@@ -157,6 +157,24 @@ def test_an_output_that_a_pattern_or_a_database_reads_is_refused(
     assert {path: path.read_bytes() for path in files(place) if path.is_file()} == before
 
 
+def test_a_report_of_a_database_or_of_odd_patterns_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with closing(sqlite3.connect("x.db")) as database:
+        database.execute('CREATE TABLE t ("doc-id" TEXT, body TEXT)')
+        database.execute("INSERT INTO t VALUES ('d', 'Dogs bark.')")
+        database.commit()
+    address = "sqlite:///x.db?query=SELECT [doc-id] AS id, [body] AS text FROM t"
+    assert main(["index", address, "-o", "i", "--report", "report.txt"]) == 0
+    assert Path("report.txt").read_text() == ""
+    assert main(["index", "docs/[z-a]*.txt", "-o", "j", "--report", "report.txt"]) == 2
+    assert "no file or folder matches" in capsys.readouterr().err
+    Path("docs").mkdir()
+    Path("docs/d.txt").write_text("Dogs bark.")
+    assert main(["index", "docs/*.txt", "-o", "k", "--report", "docs/.r.txt"]) == 0  # not a match of the pattern
+
+
 @pytest.mark.parametrize(
     ("command", "matched"),
     [

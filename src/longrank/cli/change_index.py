@@ -56,7 +56,7 @@ class Actions(NamedTuple):
             with nullcontext() if self.update else suppress(InputError):  # an index may have no record
                 later = read_sources(folder).places
         read, later = (later, ()) if self.update else (read, later)
-        patterns = (source for source in (*read, *later) if would_match(source, report))
+        patterns = (source for source in (*read, *later) if not is_address(source) and would_match(source, report))
         pattern = None if report.exists() else next(patterns, None)
         if pattern is not None:
             raise InputError("lies among the files of a pattern", path=report, got=pattern, fix="choose another report")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from fnmatch import translate
 from functools import lru_cache
 from glob import escape, glob, has_magic
 from pathlib import Path
@@ -38,7 +39,8 @@ def is_pattern(source: str) -> bool:
 
 def would_match(source: str, path: Path | str) -> bool:
     """Tell whether a source is a pattern that matches a file, which need not exist yet."""
-    if not is_pattern(source):
+    is_hidden = Path(path).name.startswith(".") and not Path(source).name.startswith(".")
+    if is_hidden or not is_pattern(source):
         return False
     patterns = [absolute_pattern(source), absolute_pattern(source, os.path.realpath)]
     files = (absolute_path(str(path)), os.path.realpath(path))  # links lead to the same files
@@ -126,6 +128,5 @@ def _translated(part: str) -> str:
     if part in _WILD:
         return _WILD[part]
     if len(part) > 2 and part.startswith("["):
-        inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[").replace("^", "\\^")
-        return f"[^{inner[1:]}]" if inner.startswith("!") else f"[{inner}]"
+        return f"(?!/){translate(part)[4:-3]}"  # without (?s: and its end
     return re.escape(part)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from dataclasses import fields as dataclass_fields
 from typing import Any, NamedTuple
 
+from longrank.formats.records import CorpusOptions
 from longrank.types import Notes
 
 
@@ -56,22 +57,6 @@ class IndexOptions:
         """Return the indexed text of a document: title, line end, text."""
         return f"{title}\n{text}" if self.index_title and title else text
 
-    def note_copied(self, notes: Notes, *, repeats_titles: bool) -> None:
-        """Note how documents that are read from an index with these options differ from its own in another index.
-
-        Args:
-            notes: takes the remarks.
-            repeats_titles: True: the other index reads titles beside the texts.
-        """
-        if self.expansions:
-            notes.say("the predicted queries of the index that is read are left out: give their files again")
-        if lost := [] if self.metadata is None else [name for name in self.index_only if name not in self.metadata]:
-            notes.say(f"fields that the index that is read does not store are left out: {', '.join(lost)}")
-        if self.title_in_text and repeats_titles:
-            notes.say(
-                "texts of the index that is read begin with their titles: titles are indexed twice, unless left out"
-            )
-
     def as_json(self) -> dict[str, Any]:
         """Return the options as a JSON object for `from_json`."""
         value = {**asdict(self), "fields": list(self.fields), "expansions": [f._asdict() for f in self.expansions]}
@@ -99,3 +84,23 @@ class IndexOptions:
         if wrong := [name for name, kind in kinds.items() if not isinstance(getattr(options, name), kind)]:
             raise TypeError(f"the option {wrong[0]} has a value of another type")
         return options
+
+
+def note_copied(source: Any, notes: Notes, corpus: CorpusOptions) -> None:
+    """Note how documents that are read from an index differ from its own; other sources have no such differences.
+
+    Args:
+        source: the source of documents.
+        notes: takes the remarks.
+        corpus: options of reading the documents into another index.
+    """
+    options = getattr(source, "options", None)
+    if not isinstance(options, IndexOptions):
+        return
+    if options.expansions:
+        notes.say("the predicted queries of the index that is read are left out: give their files again")
+    stored = options.index_only if options.metadata is None else options.metadata
+    if lost := [name for name in options.index_only if name not in stored]:
+        notes.say(f"fields that the index that is read does not store are left out: {', '.join(lost)}")
+    if options.title_in_text and "title" in corpus.fields and not corpus.title_in_text:
+        notes.say("texts of the index that is read begin with their titles: titles are indexed twice, unless left out")

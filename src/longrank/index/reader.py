@@ -31,7 +31,7 @@ from longrank.index.folder import VECTORS, open_parts, place_of, read_manifest
 from longrank.index.languages import Languages, keeping
 from longrank.index.living import Readers, readers_of
 from longrank.index.living_metadata import metadata_of
-from longrank.index.options import IndexOptions
+from longrank.index.options import IndexOptions, note_copied
 from longrank.index.parts import Part, digest_of_parts
 from longrank.storage import MANIFEST
 from longrank.storage.remote import changing, local
@@ -149,9 +149,7 @@ class Index(Changeable):
         """
         corpus = keeping(corpus or CorpusOptions(), analyzer_field)
         notes = Notes() if notes is None else notes
-        if isinstance(source, Index):
-            repeats = "title" in corpus.fields and not corpus.title_in_text
-            source.options.note_copied(notes, repeats_titles=repeats)
+        note_copied(source, notes, corpus)
         paths = [expansions] if isinstance(expansions, str | Path) else expansions
         predicted = read_expansions(list(map(Path, paths)), notes, TextOptions(limits=corpus.text.limits))
         options = IndexOptions(

@@ -23,7 +23,7 @@ from longrank.index.folder import SegmentName, open_part, open_parts
 from longrank.index.languages import LanguageReader, reading
 from longrank.index.locking import building
 from longrank.index.merge import merge
-from longrank.index.options import IndexOptions
+from longrank.index.options import IndexOptions, note_copied
 from longrank.index.parts import Part, digest_of_parts, packed
 from longrank.index.publishing import finish, note_stale_vectors, publish_segments, put_data, put_deletions
 from longrank.index.rewriting import write_living
@@ -103,6 +103,7 @@ class IndexWriter:
         self._check_open()
         known = self._options
         corpus = reading(known, corpus)
+        note_copied(documents, self.notes, corpus)
         located = locate_documents(documents, self.notes, corpus)
         cut = batches(located, LanguageReader(self._options, self.notes).analyzer)
         tasks = ((next(self._fresh), batch, self._options) for batch in cut)

@@ -68,11 +68,15 @@ def recorded(source: str) -> tuple[str, ...]:
 
 
 def places_now(sources: Sources, index: Path) -> list[str]:
-    """Return the sources with the files and folders that match patterns now, without the index itself."""
+    """Return the sources with the files and folders that match patterns now, without the index itself.
+
+    Links whose target is away do not count among matches, as in a folder.
+    """
     places: list[str] = []
     for place in sources.places:
         if stands_for_matches(place, sources):
-            matched = (path for path in matching(place) if Path(path).resolve() != index.resolve())
+            there = filter(os.path.exists, matching(place))
+            matched = (path for path in there if Path(path).resolve() != index.resolve())
             places += dict.fromkeys(map(absolute, matched))
         else:
             places.append(place)

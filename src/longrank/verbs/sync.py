@@ -70,9 +70,12 @@ def _checked(sources: Sequence[str | Path], index: Path | str) -> list[str]:
     """Return the absolute paths of the sources, and addresses of databases as a record names them."""
     given = [str(source) for source in sources]
     places = [absolute(place) for place in places_of(given)]
-    if isinstance(index, Path):  # a pattern may match the index itself
-        named = {absolute(source) for source in given}
-        places = [place for place in places if place in named or Path(place).resolve() != index.resolve()]
+    named = {absolute(source) for source in given}
+    if isinstance(index, Path):  # a pattern may match the index itself, and links whose target is away
+        own = index.resolve()
+        places = [
+            place for place in places if place in named or (Path(place).exists() and Path(place).resolve() != own)
+        ]
     for place in places:
         if is_address(place):
             continue

@@ -88,6 +88,9 @@ def test_documents_of_another_index_lack_fields_and_queries_that_it_does_not_sto
     index = Index.build(documents, tmp_path / "i", corpus=corpus, expansions=tmp_path / "predicted.jsonl")
     again = Index.build(index)
     assert again.lengths.tolist() == [3]
+    with Index.build([("e", "moon")], tmp_path / "other").writer(notes := Notes()) as writer:
+        writer.add(index)
+    assert notes.lines() == again.notes.lines()
     assert again.notes.lines() == [
         "the predicted queries of the index that is read are left out: give their files again",
         "fields that the index that is read does not store are left out: url",

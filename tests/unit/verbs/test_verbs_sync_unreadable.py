@@ -134,6 +134,21 @@ def test_collections_stay_where_a_pattern_meets_a_link_to_a_collection_that_is_a
     assert read(tmp_path / "index") == before
 
 
+def test_documents_stay_where_a_pattern_matches_a_link_whose_target_is_away(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (folder / "b.txt").rename(tmp_path / "disk.txt")
+    (folder / "b.txt").symlink_to(tmp_path / "disk.txt")
+    sync(["notes/*.txt"], tmp_path / "index")
+    (tmp_path / "disk.txt").rename(tmp_path / "away")
+    (folder / "c.txt").write_text("Cows moo.")
+    (folder / "new.txt").symlink_to("nowhere")
+    sync(["notes/*.txt"], tmp_path / "index", notes=(notes := Notes()))
+    assert notes.lines() == [f"{LEFT} (first: {folder / 'b.txt'}: No such file or directory)"]
+    assert sorted(read(tmp_path / "index").values()) == ["Cats purr.", "Cows moo.", "Dogs bark."]
+
+
 @pytest.mark.parametrize("source", ["notes", "note*"])
 def test_documents_stay_where_their_folder_becomes_a_link(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
