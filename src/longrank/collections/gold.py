@@ -12,6 +12,7 @@ from longrank.errors import InputError
 from longrank.formats.answers import checked_answers
 from longrank.formats.answers import read_answers as read_answer_file
 from longrank.formats.passage_qrels import PassageJudgment, read_passage_judgments
+from longrank.formats.queries import is_jsonl
 from longrank.formats.spans import pair_of
 from longrank.types import Notes, id_of
 
@@ -37,7 +38,7 @@ def read_answers(source: Any, notes: Notes | None = None) -> dict[str, tuple[str
     """
     notes = Notes() if notes is None else notes
     if isinstance(source, str | Path | Collection):
-        files = [place for place in places(source, "queries") if _is_jsonl(place)]
+        files = [place for place in places(source, "queries") if not place.startswith(IRDS) and is_jsonl(Path(place))]
         return {query_id: texts for file in files for query_id, texts in read_answer_file(Path(file), notes).items()}
     if not isinstance(source, Mapping):
         fix = "answers are a JSONL file of queries, a collection, or query id -> texts"
@@ -94,10 +95,6 @@ def _judgments_in(place: str, notes: Notes) -> list[PassageJudgment]:
 
         return irds_passage_judgments(place.removeprefix(IRDS), notes)
     return read_passage_judgments(Path(place), notes)
-
-
-def _is_jsonl(place: str) -> bool:
-    return not place.startswith(IRDS) and place.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
 
 
 def _rows(source: Any) -> Iterator[tuple[Any, Any, Any]]:

@@ -7,13 +7,14 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from longrank.collections.collection import IRDS, Collection, places
+from longrank.collections.collection import IRDS, Collection, open_collection, places
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.trec import MAX_GRADE, REPEATED, note_judgments, read_grades
 from longrank.types import Notes, columns_of, id_of, is_frame
 
 _HERE = Path("qrels")  # the place that messages name for values in memory
+EARLIER = "documents judged in earlier rounds count: `residual` of evaluate leaves out those of judged-before.txt"
 _FIX = "judgments are a file, a collection, irds:ID, query id -> doc id -> grade, or a table of qid, docno, label"
 
 
@@ -49,7 +50,10 @@ def read_qrels(source: Any, notes: Notes | None = None) -> Judgments:
     if isinstance(source, Judgments):
         return source
     if isinstance(source, str | Path | Collection):
-        return read_judgments(places(source, "qrels"), notes)
+        parts = places(source, "qrels")
+        if parts != (str(source),) and open_collection(source).judged_before:
+            notes.say(EARLIER)
+        return read_judgments(parts, notes)
     qrels = _joined([(_HERE, _checked(_rows(source), _HERE))], notes)
     if not qrels:
         raise InputError("there is no judgment", got=source if isinstance(source, Mapping) else None, fix=_FIX)

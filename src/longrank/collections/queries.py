@@ -9,10 +9,11 @@ from typing import Any
 from longrank.collections.collection import IRDS, Collection, open_collection, places
 from longrank.collections.values import EMPTY, rows
 from longrank.errors import InputError
+from longrank.formats.jsonl import SURROGATES
 from longrank.formats.queries import ID_KEYS, check_language, check_topics, known_field, query_of, texts_of
 from longrank.formats.queries import read_queries as read_file
+from longrank.formats.strict_json import repaired
 from longrank.formats.topics import Topic, field_among
-from longrank.text.words import readable
 from longrank.types import Notes, Query, id_of
 
 _HERE = Path("queries")  # the place that messages name for values in memory
@@ -63,6 +64,8 @@ def read_queries(
     if not isinstance(source, str | Path | Collection):
         if format is not None:
             raise InputError("a format is of a file, and these queries are values in memory", got=format)
+        if isinstance(source, Queries):  # read before, with remarks
+            return Queries(_in_memory(source, field, True, Notes()), notes)
         return Queries(_in_memory(source, field, allow_empty, notes), notes)
 
     def read(place: str, guessed: str | None) -> list[Query]:
@@ -132,8 +135,12 @@ def _chosen(
         field = known_field(field, topics, path)
         given = [(topic, topic.fields.get(field, "")) for topic in topics]
     options: dict[str, Any] = {"path": path, "notes": notes, "allow_empty": allow_empty}
-    # a file cannot hold halves of surrogate pairs, nor white space around a text
-    return [query_of(topic, readable(text).strip(), field or "text", **options) for topic, text in given]
+    queries = []
+    for topic, text in given:
+        read, replaced = repaired(text)
+        notes.add(SURROGATES, f"{path}:{topic.line}", replaced)
+        queries.append(query_of(topic, read.strip(), field or "text", **options))
+    return queries
 
 
 def _topic(item: Any, number: int, notes: Notes) -> tuple[Topic, str]:

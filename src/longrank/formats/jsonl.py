@@ -13,6 +13,8 @@ from longrank.formats.lines import DEFAULT_TEXT, JSON_IN_MEMORY, Line, TextOptio
 from longrank.formats.strict_json import Fault, explained, parse, without_surrogates
 from longrank.types import Notes
 
+SURROGATES = "lone surrogates replaced by U+FFFD"
+
 
 def read_objects(
     path: Path, notes: Notes, options: TextOptions = DEFAULT_TEXT
@@ -70,7 +72,7 @@ def _strict(line: Line, path: Path, notes: Notes) -> Any:
         what += "; the file looks truncated" if cut and not line.ended else ""
         got = line.text.split("\n")[error.lineno - 1]
         raise InputError(what, path=path, line=number, got=got) from None
-    notes.add("lone surrogates replaced by U+FFFD", f"{path}:{line.number}", replaced)
+    notes.add(SURROGATES, f"{path}:{line.number}", replaced)
     return value
 
 

@@ -162,7 +162,7 @@ def _guess(path: Path, lines: Sequence[Line]) -> str:
     if first is None:
         raise InputError("is empty", path=path)
     name = path.name.lower().removesuffix(".gz")
-    if name.endswith((".jsonl", ".ndjson", ".json")) or first.text.lstrip().startswith(("{", "[")):
+    if _is_jsonl(path, first):
         return "jsonl"
     if name.endswith((".tsv", ".xml")):
         return name[-3:]
@@ -173,6 +173,21 @@ def _guess(path: Path, lines: Sequence[Line]) -> str:
         return "tsv"
     fix = f"name it with --query-format ({', '.join(QUERY_FORMATS)})"
     raise InputError("the query format is unknown", path=path, line=first.number, got=first.text, fix=fix)
+
+
+def is_jsonl(path: Path) -> bool:
+    """Tell whether a file of queries is JSONL, by its name or its first line.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    first = next(_filled(read_lines(path, Notes(), TEXT_IN_MEMORY)), None)
+    return first is not None and _is_jsonl(path, first)
+
+
+def _is_jsonl(path: Path, first: Line) -> bool:
+    name = path.name.lower().removesuffix(".gz")
+    return name.endswith((".jsonl", ".ndjson", ".json")) or first.text.lstrip().startswith(("{", "["))
 
 
 def check_topics(topics: Sequence[Topic], path: Path) -> None:

@@ -71,18 +71,18 @@ def explained(error: json.JSONDecodeError) -> str:
 
 def without_surrogates(text: str, value: Any) -> tuple[Any, int]:
     """Return the parsed value with every lone surrogate replaced by U+FFFD, and the number of replacements."""
-    return _repaired(value) if _ESCAPED_SURROGATE.search(text) else (value, 0)
+    return repaired(value) if _ESCAPED_SURROGATE.search(text) else (value, 0)
 
 
-def _repaired(value: Any) -> tuple[Any, int]:
-    """Replace lone surrogates; nesting was checked before."""
+def repaired(value: Any) -> tuple[Any, int]:
+    """Return a JSON value with every lone surrogate replaced by U+FFFD, and the number of replacements."""
     if isinstance(value, str):
         return _SURROGATE.subn("\ufffd", value)
     if isinstance(value, list):
-        parts = [_repaired(part) for part in value]
+        parts = [repaired(part) for part in value]
         return [part for part, _ in parts], sum(count for _, count in parts)
     if isinstance(value, dict):
-        pairs = [(_repaired(key), _repaired(part)) for key, part in value.items()]
+        pairs = [(repaired(key), repaired(part)) for key, part in value.items()]
         count = sum(key[1] + part[1] for key, part in pairs)
         return _object([(key[0], part[0]) for key, part in pairs]), count
     return value, 0

@@ -205,6 +205,8 @@ def in_language(queries: Iterable[Query], lang: str | None, options: IndexOption
     Raises:
         InputError: no language, or the documents of the index share an analyzer.
     """
+    if lang is not None and not isinstance(lang, str):
+        raise InputError("a language is a text", got=lang, fix="give a code such as en or de")
     field = options.analyzer_field
     if lang is None:
         queries = list(queries)

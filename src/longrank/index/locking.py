@@ -14,7 +14,7 @@ from pathlib import Path
 from longrank.errors import InputError, IntegrityError, LongRankError
 from longrank.index.folder import DATA, DELETED, SOURCES, SPARSE, VECTORS, read_manifest, valid_names
 from longrank.storage import MANIFEST, check_parent, digest_of, open_manifest, sha256_of
-from longrank.storage.files import writing
+from longrank.storage.files import check_folder, writing
 from longrank.storage.remote import check_no_copy
 from longrank.storage.workplace import working_in
 
@@ -49,13 +49,10 @@ def building(folder: Path) -> Iterator[Path]:
 
 
 def _refuse_other(folder: Path) -> None:
-    if not folder.exists():
+    if not os.path.lexists(folder):
         check_parent(folder, folder.parent)
         return
-    if not folder.is_dir():
-        raise InputError("is a file; an index is a folder", path=folder)
-    if not os.access(folder, os.W_OK):
-        raise InputError("cannot be written to", path=folder)
+    check_folder(folder)
     is_index = _has_index(folder)
     if other := sorted(path.name for path in folder.iterdir() if not _is_ours(path, in_index=is_index)):
         if is_index:

@@ -3,17 +3,20 @@
     pipeline = LongRankRetriever("my.index", num_results=100, filter={"year": {"$gte": 2020}})
 
 Queries come as rows with `qid` and `query`. Results are the rows of each query, best first, with `docno`, `score`,
-`rank`, `text`, `title`, `metadata` (all fields of the document but its text) and `longrank_passages`, its best
-passages. With a deadline, `longrank_partial` has the counts of a search that it cut short, else None.
+`rank`, `text`, `title`, `metadata` (all fields of the document but its text), `longrank_truncated` (true if some tokens
+were not read) and `longrank_passages`, its best passages. With a deadline, `longrank_partial` has the counts of a
+search that it cut short, else None.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from longrank.config import Assignments
 from longrank.errors import InputError, MissingExtra
+from longrank.formats.queries import check_language
 from longrank.index.filter_parsing import parse_filter, parse_json, parsed_filter
 from longrank.index.filters import Filter
 from longrank.integrations.reranking import KEY, check_counts
@@ -25,7 +28,7 @@ try:
 except ImportError:
     raise MissingExtra("the PyTerrier transformer", "pyterrier") from None
 
-_NEW = ("docno", "score", "rank", "text", "title", "metadata", f"{KEY}_passages")
+_NEW = ("docno", "score", "rank", "text", "title", "metadata", f"{KEY}_truncated", f"{KEY}_passages")
 _PARTIAL = f"{KEY}_partial"
 
 
@@ -80,7 +83,10 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
         pt.validate.query_frame(inp, extra_columns=["query"])
         if (twice := inp["qid"][inp["qid"].duplicated()]).size:
             raise InputError("two queries have one qid", got=twice.iloc[0], fix="give each query a qid of its own")
-        rows = [row for query in inp.to_dict("records") for row in self._rows(query)]
+        queries = inp.to_dict("records")
+        for number, query in enumerate(queries, 1):
+            check_language(query, Path("queries"), number)
+        rows = [row for query in queries for row in self._rows(query)]
         return pd.DataFrame(
             rows, columns=[*(name for name in inp.columns if name not in (*_NEW, _PARTIAL)), *self._new]
         )
@@ -100,7 +106,8 @@ class LongRankRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has 
         rows = []
         for rank, (result, text, metadata) in enumerate(found):
             evidence = metadata.pop(KEY)
-            values = (result.doc_id, result.score, rank, text, result.title, metadata, evidence["passages"])
+            shown = (evidence["truncated"], evidence["passages"])
+            values = (result.doc_id, result.score, rank, text, result.title, metadata, *shown)
             new = dict(zip(_NEW, values, strict=True)) | {_PARTIAL: evidence.get("partial")}
             rows.append({**query, **{name: new[name] for name in self._new}})
         return rows

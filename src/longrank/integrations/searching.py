@@ -20,7 +20,7 @@ from longrank.integrations.following import Following, absolute, absolute_pipeli
 from longrank.integrations.reranking import KEY, check_counts, log_notes, made_with, passages_of
 from longrank.networks.model_files import absolute_model
 from longrank.ranking.fields import with_metadata
-from longrank.ranking.found import Partial, Result
+from longrank.ranking.found import Partial, Result, note_unread_in
 from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
 from longrank.ranking.settings import default_pipeline, load_pipeline, with_absolute_paths
 from longrank.ranking.timed import Deadline, check_deadline
@@ -112,6 +112,7 @@ class LazySearcher:
             bound = filtered(pipeline, condition, own)
             (within,) = in_language([Query("q", asked, fields)], None, pipeline.index.options, own)
             results, counts = search_within(bound, within, by, k=k, passages=passages, notes=self._notes)
+            note_unread_in(results, counts, own)
             log_notes(self._notes.since(before))
             log_notes(own)
         return [

@@ -139,7 +139,8 @@ def test_an_empty_cell_names_no_language() -> None:
 
 
 def test_half_a_surrogate_pair_in_a_query_is_replaced() -> None:
-    assert read_queries({"q": "storm \ud83d"})[0].text == "storm \ufffd"
+    queries = read_queries({"q": "storm \ud83d"})
+    assert (queries[0].text, queries.notes["lone surrogates replaced by U+FFFD"]) == ("storm \ufffd", 1)
 
 
 def test_empty_queries_are_kept_and_counted_on_demand() -> None:

@@ -153,6 +153,8 @@ def test_wrong_languages_of_queries_are_refused() -> None:
         retrieve(mixed, ["x"], lang="klingon")
     with pytest.raises(InputError, match=r"query '7': unknown language in 'lang' \(got 'klingon'\); give a code"):
         retrieve(mixed, {"7": {"text": "x", "lang": "klingon"}})
+    with pytest.raises(InputError, match=r"a language is a text \(got 5\); give a code such as en or de"):
+        retrieve(mixed, ["x"], lang=5)
     with pytest.raises(InputError, match=r"share the analyzer porter \(got 'de'\); leave out the language"):
         retrieve(plain, ["x"], lang="de")
 

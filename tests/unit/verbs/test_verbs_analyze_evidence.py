@@ -70,6 +70,9 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_has_all_parts_and_both_forms_of_spans_agree(folder: Path) -> None:
     assert read_answers(folder) == {q: tuple(texts) for q, texts in ANSWERS.items()}
+    for name in ("queries.json", "answers.txt"):  # told by its first line, as queries are
+        (folder / name).write_text((folder / "queries.jsonl").read_text())
+        assert read_answers(folder / name) == read_answers(folder)
     assert [row.passage for row in read_gold_spans(folder)] == [1, 2]
     numbered = analyze.evidence(EVIDENCE, folder, by="spans")
     (folder / "passage_qrels.txt").write_text("q d1 10 19 1\nr d1 20 29 1\n")

@@ -9,6 +9,7 @@ import pytest
 
 from evidences import run
 from longrank.cli.main import main
+from longrank.collections.judgments import EARLIER
 from longrank.errors import InputError
 from longrank.formats.trec import write_run
 from longrank.types import Run
@@ -181,3 +182,14 @@ def test_residual_takes_earlier_judgments_alone_or_several() -> None:
         evaluate(qrels, run, "RR", residual=earlier) for earlier in ({"q": {"d1": 1}}, [{"q": {"d1": 1}}])
     )
     assert alone["RR"] == several["RR"]
+
+
+def test_earlier_judgments_of_a_collection_are_said_to_count_unless_they_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("q 0 d1 1\nq 0 d2 1\n")
+    (tmp_path / "judged-before.txt").write_text("q 0 d1 1\n")
+    run = {"q": {"d2": 2.0, "d1": 1.0, "d3": 0.5}}
+    assert EARLIER in evaluate(tmp_path, run, "P@2").notes
+    residual = evaluate(tmp_path, run, "P@2", residual=str(tmp_path / "judged-before.txt"))
+    assert EARLIER not in residual.notes
+    assert (evaluate(tmp_path, run, "P@2")["P@2"], residual["P@2"]) == (1.0, 0.5)
+    assert EARLIER not in evaluate(tmp_path / "qrels.txt", run, "P@2").notes
