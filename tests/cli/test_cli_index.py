@@ -224,11 +224,13 @@ def test_a_report_names_every_skipped_file_and_strict_refuses_the_first(
         [str(folder / "c.jpg"), "files of unknown format skipped"],
     ]
     assert "files that cannot be read skipped: 1" in capsys.readouterr().err
-    (tmp_path / "note.txt").write_text("dogs")
-    (folder / "link.txt").symlink_to(tmp_path / "note.txt")
-    assert main([*command[:-1], str(tmp_path / "note.txt")]) == 2
-    assert "note.txt: exists and is no report; choose another report, or remove it" in capsys.readouterr().err
-    assert (tmp_path / "note.txt").read_text() == "dogs"
+    for name, text in (("note.txt", "dogs"), ("rows.tsv", "d1\tdogs\n")):
+        (tmp_path / name).write_text(text)
+        (folder / name).symlink_to(tmp_path / name)
+        assert main([*command[:-1], str(tmp_path / name)]) == 2
+        assert f"{name}: exists and is no report; choose another report, or remove it" in capsys.readouterr().err
+        assert (tmp_path / name).read_text() == text
+        (folder / name).unlink()
     assert main([*command, "--strict"]) == 2
     assert "b.eml: is no mail message" in capsys.readouterr().err
     (tmp_path / "queries.jsonl").write_text('{"doc_id": "a.txt", "queries": ["cats"]}\n')

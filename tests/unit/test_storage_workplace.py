@@ -22,6 +22,8 @@ def test_a_folder_is_owned_if_it_is_new_empty_or_begun(tmp_path: Path) -> None:
     check_own(tmp_path, "tuning", begun=False)
     (tmp_path / ".lock").touch()  # which a killed process has left
     check_own(tmp_path, "tuning", begun=False)
+    with pytest.raises(InputError, match="is not empty; choose a new folder"):
+        check_own(tmp_path, "", begun=False)
     (tmp_path / "letter.txt").touch()
     check_own(tmp_path, "tuning", begun=True)
     with pytest.raises(InputError, match="is not empty and holds no tuning; choose a new folder"):

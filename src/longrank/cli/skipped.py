@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,7 +53,9 @@ class SkippedFiles:
 
 
 def _looks_like_report(path: Path) -> bool:
-    """Tell whether a file is empty, or begins with a path and the reason of skipping it."""
+    """Tell whether a file is empty, or begins with a path and a reason; rows of TSV begin with an id."""
     with path.open("rb") as stream:
         first = stream.readline(_LONGEST)
-    return not first or (first.count(b"\t") == 1 and first.endswith(b"\n"))
+    skipped, tab, reason = first.partition(b"\t")
+    is_row = bool(tab) and b"\t" not in reason and reason.endswith(b"\n")
+    return not first or (is_row and (b"/" in skipped or os.path.lexists(skipped)))

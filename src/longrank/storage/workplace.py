@@ -95,15 +95,16 @@ def check_own(folder: Path, kind: str, *, begun: bool) -> None:
     """Refuse a folder that cannot be written to, or that holds something else; write nothing.
 
     Args:
-        folder: absent, empty or begun earlier; the folder above must exist. Hidden files do not count.
-        kind: noun for what belongs in the folder, such as ``"training"``; empty: only an empty folder will do.
+        folder: absent, empty or begun earlier; the folder above must exist.
+        kind: noun for what belongs in the folder, such as ``"training"``; hidden files do not count then. Empty: only
+            an empty folder will do.
         begun: whether the folder holds the file that marks an earlier beginning.
 
     Raises:
         InputError: the folder holds something else, or cannot be written to.
     """
     check_folder(folder)
-    if not begun and folder.is_dir() and any(path.name[0] != "." for path in folder.iterdir()):
+    if not begun and folder.is_dir() and any(path.name[0] != "." or not kind for path in folder.iterdir()):
         what = f"is not empty and holds no {kind}" if kind else "is not empty"
         raise InputError(what, path=folder, fix="choose a new folder")
 
