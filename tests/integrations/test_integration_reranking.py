@@ -106,7 +106,7 @@ def test_a_query_that_is_cut_is_logged_at_each_call(caplog: pytest.LogCaptureFix
             with caplog.at_level(logging.WARNING, "longrank"):
                 reranker.rank(query, DOCUMENTS[:1], passages=1)
                 searcher.search(query, k=1, passages=1)
-            assert [line.startswith("queries cut at the scorer's 256 tokens: 1") for line in caplog.messages] == (
+            assert [line.startswith("queries cut at the scorer's limit: 1") for line in caplog.messages] == (
                 [True] * 2 * n_cut
             )
             caplog.clear()

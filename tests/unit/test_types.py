@@ -99,19 +99,6 @@ def test_a_document_survives_pickling_and_copying() -> None:
     assert pickle.loads(pickle.dumps(document)) == copy.deepcopy(document) == document
 
 
-def test_a_thread_that_leaves_remarks_out_leaves_those_of_others() -> None:
-    notes = Notes()
-    with ThreadPoolExecutor(1) as other:
-        with notes.paused(), notes.paused():
-            notes.add("own")
-            notes.say("own words")
-            other.submit(notes.add, "other").result()
-            with pickle.loads(pickle.dumps(notes)).paused():
-                pass
-        notes.add("later")
-    assert notes.lines() == ["other: 1", "later: 1"]
-
-
 def test_no_remark_of_many_threads_is_lost() -> None:
     notes, interval = Notes(), sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

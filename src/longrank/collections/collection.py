@@ -21,6 +21,7 @@ from longrank.collections.catalogue import LAYOUT, CatalogueEntry, catalogue, fi
 from longrank.errors import InputError
 
 IRDS = "irds:"
+_BACKUPS = ("~", ".bak", ".old", ".orig", ".swp", ".tmp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,8 +203,9 @@ def _file(folder: Path, name: str) -> tuple[str, ...]:
 
 
 def _files(folder: Path, pattern: str) -> tuple[str, ...]:
-    """Return the files that match a pattern, gzipped or not, in the order of their names."""
-    return tuple(sorted(str(path) for path in folder.glob(pattern) if path.is_file()))
+    """Return the files that match a pattern, gzipped or not, in the order of their names; no backups of editors."""
+    found = (path for path in folder.glob(pattern) if path.is_file() and not path.name.lower().endswith(_BACKUPS))
+    return tuple(sorted(map(str, found)))
 
 
 def _dataset(dataset_id: str, entry: CatalogueEntry | None) -> Collection:

@@ -49,13 +49,13 @@ def _read(format: str, file: SourceFile, notes: Notes, options: CorpusOptions) -
 def _record(file: SourceFile, parsed: Parsed, notes: Notes) -> Record:
     for kind, count in parsed.notes.items():
         notes.add(kind, str(file.path), count)
-    for name, content in ((SOURCE, "path"), ("text", "text")):
-        if name in parsed.values:
-            kind = f"values '{name}' of the files themselves left out: the field holds the file's {content}"
-            notes.add(kind, str(file.path))
-    values: dict[str, Any] = {**parsed.values, "title": parsed.title, "text": parsed.text, SOURCE: file.source}
+    own: dict[str, Any] = {"title": parsed.title, "text": parsed.text, SOURCE: file.source}
     if parsed.pages:
-        values |= {"pages": len(parsed.pages), PAGE_STARTS: parsed.pages}
+        own |= {"pages": len(parsed.pages), PAGE_STARTS: parsed.pages}
     if parsed.headings:
-        values[HEADINGS] = parsed.headings
-    return Record(file.name + parsed.name, values, None)
+        own[HEADINGS] = parsed.headings
+    lost = parsed.values.keys() & {*own, "passages"} - {"title"}  # passages of the front matter are no spans
+    for name in sorted(lost):
+        notes.add(f"values '{name}' of the files themselves left out: the field has a meaning here", str(file.path))
+    values = {name: value for name, value in parsed.values.items() if name not in lost}
+    return Record(file.name + parsed.name, {**values, **own}, None)

@@ -21,7 +21,7 @@ from longrank.integrations.reranking import KEY, check_counts, log_notes, made_w
 from longrank.networks.model_files import absolute_model
 from longrank.ranking.fields import with_metadata
 from longrank.ranking.found import Partial, Result, note_unread_in
-from longrank.ranking.pipeline import Pipeline, filtered, open_pipeline
+from longrank.ranking.pipeline import Pipeline, filtered, note_cut_queries, open_pipeline
 from longrank.ranking.settings import default_pipeline, load_pipeline, with_absolute_paths
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
@@ -111,6 +111,7 @@ class LazySearcher:
             before, own = self._notes.copy(), Notes()  # of this search alone: each filter is remarked on
             bound = filtered(pipeline, condition, own)
             (within,) = in_language([Query("q", asked, fields)], None, pipeline.index.options, own)
+            note_cut_queries(bound, [within], own)
             results, counts = search_within(bound, within, by, k=k, passages=passages, notes=self._notes)
             note_unread_in(results, counts, own)
             log_notes(self._notes.since(before))

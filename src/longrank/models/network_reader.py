@@ -23,7 +23,6 @@ from longrank.networks.feeding import (
     Feeder,
     OffsetTokenizer,
     check_finite,
-    count_cut_queries,
 )
 from longrank.networks.parallel import side_by_side
 from longrank.protocols import PassageScores, ScoringTask
@@ -99,7 +98,6 @@ class NetworkReader:
         """
         if not tasks:
             return []
-        count_cut_queries(tasks, self.packer, self._notes)
         rows, cut = self.read([(task.query.text, text) for task in tasks for text in task.texts])
         bounds = list(pairwise(accumulate((len(task.texts) for task in tasks), initial=0)))
         documents = [rows[start:end] for start, end in bounds]

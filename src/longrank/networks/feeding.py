@@ -233,10 +233,3 @@ class QueryCutter(Protocol):
     def cuts_query(self, query: str) -> bool:
         """Say whether the query is cut."""
         ...
-
-
-def count_cut_queries(tasks: Sequence[ScoringTask], packer: QueryCutter, notes: Notes) -> None:
-    """Count the queries that are cut, each once."""
-    for query_id, text in {task.query.query_id: task.query.text for task in tasks}.items():
-        if packer.cuts_query(text):
-            notes.add(f"queries cut at the scorer's {packer.max_query_tokens} tokens", f"query {query_id}")

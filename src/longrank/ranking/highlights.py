@@ -20,7 +20,7 @@ from longrank.scoring.lexical import LexicalScorer
 from longrank.text.segment import make_segmenter
 from longrank.text.select import make_selector
 from longrank.text.sentences import SentenceSplitter, make_splitter
-from longrank.types import Document, Notes, Query, Span
+from longrank.types import Document, Query, Span
 
 _MAX_WORDS = 512  # of a sentence, as in the segmenters
 _GIVEN, _ALL = make_segmenter("given"), make_selector("all")
@@ -84,9 +84,7 @@ class Sentences(NamedTuple):
 
     def find(self) -> list[tuple[Span, ...]]:
         """Score the sentences, and return the best of each shown passage (`best`)."""
-        with self.scorer.scorer_notes.paused():  # the scorer has counted a cut query before
-            scores = self.scorer.scorer.score(self.tasks)
-        return self.best(scores)
+        return self.best(self.scorer.scorer.score(self.tasks))
 
     def best(self, scores: Sequence[PassageScores]) -> list[tuple[Span, ...]]:
         """Return the best sentence of each shown passage; nothing for an empty passage. Ties go to the earlier one.
@@ -157,5 +155,4 @@ def sentence_scorer(scorer: DocumentScorer | None) -> PassageDocumentScorer:
         scorer = scorer.expensive
     if not isinstance(scorer, PassageDocumentScorer) or scorer.scorer.scores_documents:
         return PassageDocumentScorer(_GIVEN, _ALL, LexicalScorer(None), title=False)
-    reader = PassageDocumentScorer(_GIVEN, _ALL, scorer.scorer, title=scorer.title, notes=scorer.scorer_notes)
-    return reader.noting(Notes())  # remarks on the texts were made before
+    return PassageDocumentScorer(_GIVEN, _ALL, scorer.scorer, title=scorer.title)

@@ -59,7 +59,7 @@ class PassageDocumentScorer:
         selector: selects the passages to score.
         scorer: scores passages.
         title: true if the scorer reads the document's title before each passage.
-        notes: remarks of the passage scorer, and on the blocks that are prepared.
+        notes: remarks on the blocks that are prepared.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class PassageDocumentScorer:
         notes: Notes | None = None,
     ) -> None:
         self.segmenter, self.selector, self.scorer, self.title = segmenter, selector, scorer, title
-        self.notes = self.scorer_notes = Notes() if notes is None else notes
+        self.notes = Notes() if notes is None else notes
         self.mix: Mix | None = scorer.mix if isinstance(scorer, MixedScorer) else None
 
     @property
@@ -93,7 +93,7 @@ class PassageDocumentScorer:
         return other
 
     def noting(self, notes: Notes) -> PassageDocumentScorer:
-        """Return this scorer with other notes of the blocks that are prepared; those of the passage scorer stay."""
+        """Return this scorer with other notes."""
         other = copy(self)
         other.notes = notes
         return other

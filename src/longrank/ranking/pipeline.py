@@ -174,7 +174,7 @@ def noting(pipeline: Pipeline, notes: Notes) -> Pipeline:
 
 
 def note_cut_queries(pipeline: Pipeline, queries: Iterable[Query], notes: Notes) -> None:
-    """Count the queries that an open pipeline's scorer cuts; the scorer itself counts them where it was opened."""
+    """Count the queries that a pipeline's scorer cuts."""
     for query in queries:
         cut = pipeline.scorer is not None and pipeline.scorer.cuts_query(query.text)
         notes.add("queries cut at the scorer's limit", f"query {query.query_id}", int(cut))
@@ -243,12 +243,13 @@ def rerank(
         depth = pipeline.settings.final.depth
         gone = [q.query_id for q in queries if all(row.doc_id in absent for row in first_stage[q.query_id][:depth])]
         notes.add(f"queries without a document in the {place}, dropped", next(iter(gone), ""), len(gone))
+    note_cut_queries(pipeline, queries, notes)
     if reads_words(pipeline.scorer):
         for query in queries:
             note_words(pipeline.scorer, query, pipeline.index, notes)
     header = _header(pipeline, pipeline.scorer, queries, first_stage, absent)
     scorer, final = pipeline.scorer, pipeline.settings.final
-    done = collect_evidence(
+    collect_evidence(
         queries,
         first_stage,
         evidence_path,
@@ -259,9 +260,6 @@ def rerank(
         absent=absent,
         progress=progress,
     )
-    for query in queries[:done]:  # the scorer counts cut queries of the other blocks
-        cut = pipeline.scorer.cuts_query(query.text)
-        notes.add("queries cut at the scorer's limit, scored before", f"query {query.query_id}", int(cut))
     n_candidates = sum(row.doc_id not in absent for row in _reranked(pipeline, queries, first_stage))
     evidence = counting_unread(read_evidence(evidence_path)[1], notes)
     counted = _counting_stopped(evidence, n_candidates, notes)

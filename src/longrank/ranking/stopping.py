@@ -62,7 +62,7 @@ class StoppingScorer:
         return self.expensive.cuts_query(query)
 
     def noting(self, notes: Notes) -> StoppingScorer:
-        """Return this scorer with other notes of the blocks that are prepared; those of passage scorers stay."""
+        """Return this scorer with other notes of the expensive scorer."""
         other, noting = copy(self), getattr(self.expensive, "noting", None)
         if noting is not None:
             other.expensive = noting(notes)

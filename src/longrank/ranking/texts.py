@@ -88,7 +88,6 @@ class Reranker:
     ) -> None:
         self.notes = Notes() if notes is None else notes
         self._keeping = Lock()
-        self._shares = isinstance(pipeline, Pipeline)  # its scorer has notes of its own
         self._statistics = None if index is None else Index.open(index)
         if isinstance(pipeline, Pipeline):
             if model is not None or index is not None or assignments:
@@ -216,24 +215,17 @@ class Reranker:
         return scores[0] if single else scores
 
     def _noted(self, prepared: PreparedTexts) -> Notes:
-        """Return notes of one query: whether the scorer or the limits cut it, and how many documents the limits cut.
-
-        ``self.notes`` take them for an open pipeline's scorer; any other scorer counts its cut queries there itself.
-        """
+        """Return notes of one query: whether the scorer or the limits cut it, and how many documents the limits cut."""
         notes = Notes()
         notes.add("queries cut at the scorer's limit", count=int(self.scorer.cuts_query(prepared.query.text)))
-        if self._shares:
-            self._keep(notes)
-        own = Notes()
         by_limit = prepared.query_cut and not self.scorer.cuts_query(prepared.query.text)
-        own.add("queries cut at the limit of query tokens", count=int(by_limit))
-        own.add("documents cut at the limits of reading", count=sum(prepared.cut))
+        notes.add("queries cut at the limit of query tokens", count=int(by_limit))
+        notes.add("documents cut at the limits of reading", count=sum(prepared.cut))
         if self.unit == MixedScorer.unit:
-            own.say("mixed scores compare the passages of a single call: they are no measure of a text alone")
-        own.merge(prepared.remarks)
-        self.note_letters(prepared, own)
-        self._keep(own)
-        notes.merge(own)
+            notes.say("mixed scores compare the passages of a single call: they are no measure of a text alone")
+        notes.merge(prepared.remarks)
+        self.note_letters(prepared, notes)
+        self._keep(notes)
         return notes
 
     def note_letters(self, texts: PreparedTexts, notes: Notes) -> None:

@@ -227,9 +227,7 @@ class BiEncoder:
         """Return the vector of each query, by its text; `queries` are text -> query_id."""
         found = {}
         results = self._encode([[text] for text in queries], self._prompts.query)
-        for (text, query_id), (vectors, truncated) in zip(queries.items(), results, strict=True):
-            if truncated[0]:
-                self._notes.add(f"queries cut at the scorer's {self.max_tokens} tokens", f"query {query_id}")
+        for (text, query_id), (vectors, _) in zip(queries.items(), results, strict=True):
             if not np.isfinite(vectors).all():
                 raise LongRankError(f"vector of query {query_id!r} is not finite")
             found[text] = vectors[0]

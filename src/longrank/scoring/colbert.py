@@ -125,8 +125,6 @@ class Colbert:
         """Return the token vectors [L, H] of each query by its text; `queries` are text -> query_id."""
         found = {}
         for (text, query_id), packed in zip(queries.items(), self._queries.texts(list(queries)), strict=True):
-            if packed.truncated:
-                self._notes.add(f"queries cut at the scorer's {self.max_query_tokens} tokens", f"query {query_id}")
             filled, attended = self._filler.fill(packed)
             features = self._feeder.features([filled])
             features["attention_mask"][0, attended:] = 0

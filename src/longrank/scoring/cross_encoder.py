@@ -23,7 +23,6 @@ from longrank.networks.feeding import (
     QUERY_END,
     Feeder,
     OffsetTokenizer,
-    count_cut_queries,
 )
 from longrank.networks.heads import load_classifier, n_outputs, stated_tokens
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
@@ -133,13 +132,8 @@ class CrossEncoder:
         if not tasks:
             return []
         packed = [pair for task in tasks for pair in self.packer.pairs(task.query.text, task.texts)]
-        self.count_cut_queries(tasks)
         logits = self._feeder.run(packed, self._forward)
         return per_task(tasks, packed, score_of(logits, self.unit, self._relevant))
-
-    def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
-        """Count cut queries without reading a passage."""
-        count_cut_queries(tasks, self.packer, self._notes)
 
     def cuts_query(self, query: str) -> bool:
         """Say whether the query is cut."""

@@ -19,7 +19,7 @@ from longrank.errors import InputError
 from longrank.networks.acceleration import check_dtype, to_bf16
 from longrank.networks.checks import check_weights, modules_of, read_json
 from longrank.networks.dense import use_onednn
-from longrank.networks.feeding import Feeder, OffsetTokenizer, count_cut_queries
+from longrank.networks.feeding import Feeder, OffsetTokenizer
 from longrank.networks.hub import note_unfetched
 from longrank.networks.loading import choose_device, choose_max_tokens, loading, position_limit
 from longrank.networks.model_files import Model
@@ -199,17 +199,12 @@ class PromptedScorer(ABC):
         if not tasks:
             return []
         packed = [text for task in tasks for text in self._packer.prompts(task.query.text, task.texts)]
-        self.count_cut_queries(tasks)
         logits = self._feeder.run(packed, partial(self._answer, self._network))
         return per_task(tasks, packed, score_of(logits, self.unit))
 
     def cuts_query(self, query: str) -> bool:
         """Say whether the query is cut."""
         return self._packer.cuts_query(query)
-
-    def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
-        """Count cut queries without reading a passage."""
-        count_cut_queries(tasks, self._packer, self._notes)
 
     def logits(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """Return the logits of the two words for a query and its passages, float32[P, 2]: not relevant, relevant."""

@@ -34,10 +34,6 @@ _VALUE = struct.Struct("<f?")
 class Cacheable(PassageScorer, Protocol):
     """A passage scorer that reads query and passage together, so that a cache saves time."""
 
-    def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
-        """Count cut queries without reading a passage."""
-        ...
-
     def cuts_query(self, query: str) -> bool:
         """Say whether the query is cut."""
         ...
@@ -112,8 +108,6 @@ class ScoreCache:
                 missing.append(task._replace(passages=tuple(passages), texts=tuple(texts)))
                 missing_keys += [own[n] for n in chosen]
             seen |= fresh.keys()
-        read = {task.query.query_id for task in missing}
-        self._scorer.count_cut_queries([task for task in tasks if task.query.query_id not in read])
         results = self._scorer.score(missing) if missing else []
         values = (
             _VALUE.pack(*pair) for result in results for pair in zip(result.scores, result.truncated, strict=True)

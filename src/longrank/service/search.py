@@ -127,7 +127,7 @@ async def search_index(
     own = Notes()  # models of an index are loaded once, with other notes
     if served.pipeline is not None:
         bound = noting(bound, own)
-        await asyncio.to_thread(note_cut_queries, bound, [topic], own)
+    await asyncio.to_thread(note_cut_queries, bound, [topic], own)
     restricted, counts = bound, Facets()
     if served.pipeline is not None and selection != NO_SELECTION:
         restricted, counts = await service.scheduler.run(

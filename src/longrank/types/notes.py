@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock, get_ident
+from threading import Lock
 
 _ADDING = Lock()  # of all notes: a lock of an object could not be pickled
 os.register_at_fork(after_in_child=_ADDING._at_fork_reinit)  # type: ignore[attr-defined]  # as the standard library does
@@ -20,11 +19,10 @@ class Notes:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._first: dict[str, str] = {}
-        self._paused: frozenset[int] = frozenset()  # threads
 
     def add(self, kind: str, where: str = "", count: int = 1) -> None:
         """Count remarks of a kind; the place of the first remark is kept as the example."""
-        if count > 0 and get_ident() not in self._paused:
+        if count > 0:
             self._count(kind, count)
             self._first.setdefault(kind, where)
 
@@ -34,25 +32,12 @@ class Notes:
 
     def say(self, kind: str) -> None:
         """Keep a remark without a count, such as a choice made for the user."""
-        if get_ident() not in self._paused:
-            self._counts.setdefault(kind, 0)
+        self._counts.setdefault(kind, 0)
 
     def drop(self, kind: str) -> None:
         """Forget the remarks of a kind, which no longer hold."""
         self._counts.pop(kind, None)
         self._first.pop(kind, None)
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Leave out the remarks that this thread adds inside: they would repeat earlier remarks."""
-        thread = {get_ident()} - self._paused
-        with _ADDING:
-            self._paused |= thread
-        try:
-            yield
-        finally:
-            with _ADDING:
-                self._paused -= thread
 
     def merge(self, later: Notes, part: str = "") -> None:
         """Add all remarks of `later`, after the remarks so far; `part` is put before each."""

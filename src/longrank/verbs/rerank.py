@@ -17,7 +17,7 @@ from longrank.index.languages import in_language
 from longrank.ranking.devices import Shared, devices_of
 from longrank.ranking.evidence_blocks import ScoreBlocks
 from longrank.ranking.from_store import index_of_run
-from longrank.ranking.pipeline import Pipeline, note_cut_queries, noting, open_pipeline
+from longrank.ranking.pipeline import Pipeline, noting, open_pipeline
 from longrank.ranking.pipeline import rerank as rerank_run
 from longrank.ranking.settings import ALLOW_UNTRAINED, PipelineSettings
 from longrank.registries import suggestion
@@ -137,7 +137,6 @@ def rerank(
     asked = in_language(queries, lang, opened.index.options, notes)
     if isinstance(pipeline, Pipeline):
         opened = noting(opened, notes)
-        note_cut_queries(opened, (query for query in asked if query.query_id in first_stage), notes)
     with TemporaryDirectory() as folder, _spread(opened, model, devices, spread, notes) as score:
         reranked = rerank_run(
             opened,

@@ -109,7 +109,7 @@ def search(
     (topic,) = in_language([Query("q", readable(query))], lang, opened.index.options, notes)
     if isinstance(pipeline, Pipeline):
         bound = noting(bound, notes)
-        note_cut_queries(bound, [topic], notes)
+    note_cut_queries(bound, [topic], notes)
     results, partial = search_within(bound, topic, deadline, k=k, passages=passages, notes=notes)
     note_unread_in(results, partial, notes)
     return Results(query, with_metadata(results, opened.index, show), notes, partial)

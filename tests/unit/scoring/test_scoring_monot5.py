@@ -9,7 +9,6 @@ from longrank.errors import InputError
 from longrank.networks.acceleration import multiplies_bf16
 from longrank.networks.model_files import find_model
 from longrank.scoring.monot5 import MonoT5
-from longrank.types import Notes
 from tiny_language_models import save_seq2seq
 from tiny_models import MAX_TOKENS, task
 
@@ -90,12 +89,11 @@ def test_a_prompt_of_ones_own_replaces_monot5s(folder: Path) -> None:
     np.testing.assert_allclose(found[0].scores, expected[:, 1], atol=1e-5)
 
 
-def test_a_long_query_is_cut_first_and_counted_once(folder: Path) -> None:
-    notes = Notes()
-    one = scorer(folder, max_query_tokens=3, notes=notes)
+def test_a_long_query_is_cut_first(folder: Path) -> None:
+    one = scorer(folder, max_query_tokens=3)
     long, short = one.score([task("what is the long query", ["fish"], "q1"), task("what is the", ["fish"], "q2")])
     np.testing.assert_allclose(long.scores, short.scores, atol=1e-6)
-    assert notes.lines() == ["queries cut at the scorer's 3 tokens: 1 (first: query q1)"]
+    assert one.cuts_query("what is the long query")
 
 
 def test_options_out_of_range_are_refused(folder: Path) -> None:

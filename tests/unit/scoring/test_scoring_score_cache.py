@@ -29,12 +29,11 @@ class Lengths:
     unit = "logit"
 
     def __init__(self, fingerprint: str = "lengths") -> None:
-        self.fingerprint, self.read, self.queries = fingerprint, list[str](), list[str]()
+        self.fingerprint, self.read = fingerprint, list[str]()
 
     def score(self, tasks: Sequence[ScoringTask]) -> list[PassageScores]:
         texts = [text for task in tasks for text in task.texts]
         self.read += texts
-        self.count_cut_queries(tasks)
         return [
             PassageScores(
                 np.array([len(t) + len(texts) * 2**-12 for t in one.texts], dtype=np.float32),
@@ -45,9 +44,6 @@ class Lengths:
 
     def cuts_query(self, query: str) -> bool:
         return False
-
-    def count_cut_queries(self, tasks: Sequence[ScoringTask]) -> None:
-        self.queries += sorted({task.query.query_id for task in tasks})
 
 
 def test_only_unknown_passages_are_read_and_the_same_text_once(tmp_path: Path) -> None:
@@ -83,15 +79,6 @@ def test_scores_of_rounded_products_are_kept_apart(tmp_path: Path) -> None:
         torch.set_float32_matmul_precision(before)
     ScoreCache(again, tmp_path / "c", Notes()).score([task("q", ["a"])])
     assert (exact.read, rounded.read, again.read) == (["a"], ["a"], [])
-
-
-def test_cut_queries_are_counted_once_whether_their_passages_are_read_or_known(tmp_path: Path) -> None:
-    ScoreCache(Lengths(), tmp_path / "c", Notes()).score([task("q", ["a"], "1"), task("r", ["a"], "2")])
-    inner = Lengths()
-    ScoreCache(inner, tmp_path / "c", Notes()).score(
-        [task("q", ["a"], "1"), task("r", ["a"], "2"), task("r", ["new"], "2"), task("s", [], "3")]
-    )
-    assert sorted(inner.queries) == ["1", "2", "3"]
 
 
 def test_the_fingerprint_says_that_there_is_a_cache(tmp_path: Path) -> None:
