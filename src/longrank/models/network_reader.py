@@ -49,7 +49,7 @@ class NetworkReader:
         max_tokens: longest query and passage together.
         max_query_tokens: longest query.
         batch_tokens: padded tokens per batch; default: of the network's device, as `Feeder` has it.
-        notes: counts cut queries.
+        notes: remarks on the model.
         path: folder of the network, for messages.
 
     Attributes:

@@ -9,7 +9,7 @@ import copy
 import hashlib
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -223,13 +223,3 @@ def check_finite(scores: NDArray[np.float32], task: ScoringTask) -> None:
             f"score of passage {task.passages[int(bad[0])].index} of document {task.doc_id!r} "
             f"for query {task.query.query_id!r} is not finite"
         )
-
-
-class QueryCutter(Protocol):
-    """A packer that cuts queries at a limit."""
-
-    max_query_tokens: int
-
-    def cuts_query(self, query: str) -> bool:
-        """Say whether the query is cut."""
-        ...

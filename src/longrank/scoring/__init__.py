@@ -50,7 +50,7 @@ def make_scorer(
         index: the collection of the passages; None: documents come with the queries.
         model: a Hugging Face name, a folder or an alias; for scorers with ``needs_model`` only.
         options: keyword options of the scorer.
-        notes: counts queries that a model could not read to their end.
+        notes: remarks on the model.
 
     Raises:
         InputError: no such scorer or option, a value out of range, or a model that cannot be had.

@@ -51,7 +51,7 @@ class BiEncoder:
         device: a torch device, or ``auto``.
         dtype: ``float32``, ``bf16`` or ``int8``, of the encoder's products (`longrank.networks.acceleration`).
         backend: a key of `longrank.networks.backends.BACKENDS`; computes the encoder.
-        notes: counts queries that were cut.
+        notes: remarks on the model.
 
     Raises:
         InputError: the model cannot be loaded, or an option is out of range.

@@ -41,7 +41,7 @@ class Colbert:
         batch_tokens: padded tokens per batch; default: 2,048 on a CPU, 16,384 on an accelerator.
         device: a torch device, or ``auto``.
         dtype: ``float32`` or ``bf16``, of the encoder's products (`longrank.networks.acceleration`).
-        notes: counts queries that were cut.
+        notes: remarks on the model.
 
     Raises:
         InputError: the model cannot be loaded, is no late-interaction model, or an option is out of range.

@@ -55,7 +55,7 @@ class CrossEncoder:
         dtype: ``float32``, ``bf16`` or ``int8``, of the encoder's products (`longrank.networks.acceleration`).
         backend: a key of `longrank.networks.backends.BACKENDS`; computes the encoder.
         allow_untrained: score with a document network (``maxp``, ...) that has never been trained.
-        notes: counts queries that were cut.
+        notes: remarks on the model.
 
     Raises:
         InputError: the model cannot be loaded or is no classifier of one or two outputs, or is an untrained

@@ -34,7 +34,7 @@ class DocumentNetworkScorer:
         batch_tokens: padded tokens per batch; default: 2,048 on a CPU, 16,384 on an accelerator.
         device: a torch device, or ``auto``.
         dtype: ``float32`` or ``bf16``, of the encoder's products (`longrank.networks.acceleration`).
-        notes: counts cut queries.
+        notes: remarks on the model.
 
     Raises:
         InputError: the folder cannot be loaded, or holds another network, or an untrained one that is not allowed;

@@ -62,7 +62,7 @@ class PromptedScorer(ABC):
         batch_tokens: padded tokens per batch; default: 2,048 on a CPU, 16,384 on an accelerator.
         device: a torch device, or ``auto``.
         dtype: ``float32`` or ``bf16``, of all layers except the output layer.
-        notes: counts cut queries.
+        notes: remarks on the model.
 
     Raises:
         InputError: the model cannot be loaded, a word is not one token or not that of the model's files, their prompt
