@@ -184,6 +184,7 @@ def test_a_run_that_would_be_overwritten_is_no_first_stage(
         (("--choose-by", "dev"), "protocol 'folds' needs --folds"),
         (("--learn-on", "a,b"), "--learn-on takes judgments, a first stage and its evidence (got 'a,b')"),
         (("--learn-on", "a,b,c", "--make-folds", "2"), "--learn-on and --folds are two ways to learn"),
+        (("--learn-on", "a,b,c", "--choose-by", "dev"), "--learn-on and --choose-by are two ways to learn"),
         (("--learn-on", "nowhere,b,c"), "no such file"),
         (("-m", "APP"), "unknown measure (got 'APP')"),
         (("--aggregator", "birch"), "the weights of birch are learned; add --grid w2=..."),

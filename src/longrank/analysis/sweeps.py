@@ -216,6 +216,9 @@ def _note_depth(
     queries = {each.query_id for each in evidence}
     unknown = [pair for pair, place in rank.items() if place < deepest and not (pair in known or pair[1] in missing)]
     notes.add("queries without evidence, ranked as in the first stage", count=len({q for q, _ in unknown} - queries))
-    reach = min((rank[pair] for pair in unknown if pair[0] in queries), default=deepest)
-    if reach < deepest:
+    gaps = [pair for pair in unknown if pair[0] in queries]
+    reach = min((rank[pair] for pair in gaps), default=deepest)
+    if any(reach <= rank.get(pair, deepest) < deepest for pair in known):
+        notes.add(f"documents among the first {deepest} without evidence, not reranked", " ".join(gaps[0]), len(gaps))
+    elif reach < deepest:
         notes.say(f"the evidence reaches the first {reach} documents of each query; larger depths change nothing")

@@ -64,7 +64,8 @@ def mapfuse_folds(runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, 
         folds: name -> fold.
         qrels: judgments of all queries.
         tag: tag of the new run.
-        notes: counts queries that no fold tests; they are left out.
+        notes: counts queries that no fold tests, which are left out; queries of folds without judgments, and judged
+            queries that a run lacks, which count 0 in its MAP.
 
     Raises:
         InputError: a fold tests a query that it trains on, two folds test the same query, or no fold tests a query of
@@ -83,6 +84,7 @@ def mapfuse_folds(runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, 
     for query_id in queries:
         if query_id not in fold_of:
             notes.add("queries that no fold tests, left out", query_id)
+    _note_learned(runs, folds, qrels, notes)
     fused = {name: _fuse_fold(runs, name, folds[name], qrels, tag=tag) for name in dict.fromkeys(fold_of.values())}
 
     def rows() -> Iterator[ScoredDoc]:
@@ -91,6 +93,16 @@ def mapfuse_folds(runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, 
                 yield from fused[fold_of[query_id]][query_id]
 
     return Run(tag, rows())
+
+
+def _note_learned(runs: Sequence[Run], folds: Mapping[str, Fold], qrels: Qrels, notes: Notes) -> None:
+    learned = dict.fromkeys(query_id for fold in folds.values() for query_id in (*fold.train, *fold.dev))
+    for query_id in learned:
+        notes.add("queries of folds without judgments, left out of the MAPs", query_id, query_id not in qrels)
+    for number, run in enumerate(runs, 1):
+        lacking = [query_id for query_id in learned if query_id in qrels and query_id not in run]
+        what = f"judged queries of folds that run {number} lacks, which count 0 in its MAP"
+        notes.add(what, next(iter(lacking), ""), len(lacking))
 
 
 def check_folds(folds: Mapping[str, Fold]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from longrank.errors import InputError, IntegrityError
@@ -9,6 +10,7 @@ from longrank.index import Index, verify_index
 from longrank.index.folder import DATA, SOURCES
 from longrank.index.sources import read_sources
 from longrank.reproduction.phases import PHASES, check_outputs
+from longrank.small_files import RECORD, read_small
 from longrank.storage import MANIFEST, read_header, verify
 from longrank.storage.remote import address_of, check_objects, local
 from longrank.verbs.unfinished import check_finished, read_to_end
@@ -53,7 +55,8 @@ def check(folder: Index | str | Path) -> int:
         return 1
     if not path.is_dir():
         raise InputError("no such folder", path=path)
-    sealed = sorted(manifest.parent for manifest in path.rglob(MANIFEST) if not _is_hidden(manifest, path))
+    manifests = (manifest for manifest in path.rglob(MANIFEST) if not _is_hidden(manifest, path))
+    sealed = sorted(manifest.parent for manifest in manifests if not _is_foreign(manifest))
     n = sum(verify(place) for place in sealed)
     n += sum(check_outputs(phases.parent) for phases in sorted(path.rglob(PHASES)))
     below = [place for place in sorted(path.rglob("*")) if not _is_hidden(place, path)]
@@ -77,3 +80,12 @@ def is_index(folder: Path) -> bool:
 
 def _is_hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
+def _is_foreign(manifest: Path) -> bool:
+    """Tell whether a file is the manifest of another program, such as a web page's; a damaged manifest is not."""
+    try:
+        value = json.loads(read_small(manifest, RECORD))
+    except (ValueError, RecursionError, OSError, InputError):
+        return False
+    return isinstance(value, dict) and "files" not in value and not str(value.get("format")).startswith("longrank ")

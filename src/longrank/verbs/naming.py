@@ -9,6 +9,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from longrank.errors import InputError
 
 P = ParamSpec("P")
@@ -17,7 +19,7 @@ _MOST = 3  # files that a message names
 
 
 def naming_files(verb: Callable[P, R]) -> Callable[P, R]:
-    """Let a verb name the files of its arguments in errors about them: see `naming`."""
+    """Let a verb name the files of its arguments in errors about them (see `naming`), and take numbers of NumPy."""
     parameters = signature(verb)
 
     @wraps(verb)
@@ -27,7 +29,7 @@ def naming_files(verb: Callable[P, R]) -> Callable[P, R]:
         except TypeError as error:
             raise TypeError(f"{verb.__name__}() {error}") from None  # as Python says it
         with naming(given):
-            return verb(*args, **kwargs)
+            return verb(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
 
     return named
 
@@ -52,6 +54,10 @@ def naming(sources: Mapping[str, Any]) -> Iterator[None]:
         more = f" and {len(places) - _MOST} more" if len(places) > _MOST else ""
         path = ", ".join(places[:_MOST]) + more
         raise InputError(error.what, path=path, line=error.line, got=error.got, fix=error.fix) from error
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _places(source: Any) -> list[str]:

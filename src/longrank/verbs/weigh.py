@@ -117,8 +117,9 @@ def weigh(
             table = _values(here, axes, progress, notes)
             outcome = protocol.conclude(table, protocol.choose(table), here.figure)
             way: Mapping[str, object] = protocol.about()
-        elif folds is not None or choose_by is not None:
-            raise InputError("`learn_on` and `folds` are two ways to learn: give one of them")
+        elif (folds, choose_by) != (None, None):
+            given = "`choose_by`" if folds is None else "`folds`"
+            raise InputError(f"`learn_on` and {given} are two ways to learn: give one of them")
         else:
             way, table, outcome = _learn_on(learn_on, here, axes, depth=depth, progress=progress, notes=notes)
     about = {"protocol": way, **here.about()}

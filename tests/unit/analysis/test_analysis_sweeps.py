@@ -110,12 +110,18 @@ def test_each_point_is_what_aggregate_makes_of_as_much_evidence() -> None:
 
 def test_a_depth_that_the_evidence_does_not_reach_is_said() -> None:
     notes = Notes()
-    two = run({"q": {"n": 8, "o": 7, "x": 6, "r": 5}, "p": {"a": 1}})
+    two = run({"q": {"n": 8, "o": 7, "x": 6}, "p": {"a": 1}})
     by_depth(EVIDENCE, two, setup("maxp"), [2, 4], notes=notes)
     assert notes.lines() == [
         "queries without evidence, ranked as in the first stage: 1",
         "the evidence reaches the first 2 documents of each query; larger depths change nothing",
     ]
+
+
+def test_gaps_in_the_evidence_are_counted_where_deeper_documents_have_evidence() -> None:
+    first = run({"q": {"n": 8, "gap": 7, "y": 6}})
+    by_depth([evidence("n", [5]), evidence("y", [7])], first, setup("maxp"), [1, 3], notes=(notes := Notes()))
+    assert notes.lines() == ["documents among the first 3 without evidence, not reranked: 1 (first: q gap)"]
 
 
 def test_documents_that_the_index_lacked_come_last_as_in_rerank() -> None:

@@ -77,6 +77,16 @@ def test_a_judgment_of_a_tested_query_changes_nothing_for_it() -> None:
     assert one["q1"] != two["q1"]
 
 
+def test_queries_of_folds_without_judgments_or_results_are_counted() -> None:
+    judged = {query_id: grades for query_id, grades in QRELS.items() if query_id != "q4"}
+    part = run({query_id: scores(B, query_id) for query_id in ("q1", "q3")})
+    mapfuse_folds([A, part], FOLDS, judged, tag="t", notes=(notes := Notes()))
+    assert notes.lines() == [
+        "queries of folds without judgments, left out of the MAPs: 1 (first: q4)",
+        "judged queries of folds that run 2 lacks, which count 0 in its MAP: 1 (first: q2)",
+    ]
+
+
 def test_queries_that_no_fold_tests_are_left_out_and_counted() -> None:
     notes = Notes()
     more = run({**{q: scores(A, q) for q in A}, "q9": {"r": 1.0}})

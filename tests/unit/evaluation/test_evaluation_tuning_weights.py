@@ -262,3 +262,13 @@ def test_weights_of_passages_that_no_document_has_are_said(n: int, said: list[st
     weighed = longrank.weigh({"q": {"a": 1}}, first, some, {"alpha": [0.0, 0.5], "w2": [0.0, 0.5]})
     lines = [line for line in weighed.notes.lines() if "has no effect" in line]
     assert [line.split()[0] for line in lines] == said
+
+
+def test_reranked_runs_may_be_mappings_and_numbers_of_numpy() -> None:
+    qrels = {f"q{n}": {"d1": 1} for n in range(4)}
+    first = {query_id: {"d2": 2.0, "d1": 1.0} for query_id in qrels}
+    reranked = {query_id: {"d1": 2.0, "d2": 1.0} for query_id in qrels}
+    halves = [{query_id: reranked[query_id] for query_id in half} for half in (("q0", "q1"), ("q2", "q3"))]
+    whole = longrank.weigh(qrels, first, reranked, folds=2)
+    assert longrank.weigh(qrels, first, halves, folds=np.int64(2)).value == whole.value == 1.0
+    assert longrank.evaluate(qrels, first, "P@1", level=np.int64(1))["P@1"] == 0.0

@@ -276,6 +276,23 @@ def test_a_mailbox_has_a_document_for_each_message(tmp_path: Path) -> None:
     assert (second.name, second.title, second.text) == ("#2", "Dogs", "Dogs bark.")
 
 
+@pytest.mark.parametrize(
+    ("header", "date", "noted"),
+    [
+        ("Mon, 02 Mar 2020 10:00:00 +0100", "2020-03-02T09:00:00+00:00", 0),
+        ("Mon, 02 Mar 2020 10:00:00 -0000", "2020-03-02T10:00:00+00:00", 0),
+        ("2 Mar 20 10:00 EST", "2020-03-02T15:00:00+00:00", 0),
+        ("Tue, 30 Feb 2020 00:00:00 +0000", "Tue, 30 Feb 2020 00:00:00 +0000", 1),
+        ("Fri, 31 Dec 9999 23:59:59 -1200", "Fri, 31 Dec 9999 23:59:59 -1200", 1),
+    ],
+)
+def test_dates_of_mail_are_iso_dates_which_filters_compare(tmp_path: Path, header: str, date: str, noted: int) -> None:
+    (tmp_path / "a.eml").write_text(f"Subject: Cats\nDate: {header}\n\nThey purr.\n")
+    document = parsed(tmp_path / "a.eml", "eml")
+    assert document.values == {"date": date}
+    assert sum(document.notes.values()) == noted
+
+
 def test_attachments_of_mail_are_counted(tmp_path: Path) -> None:
     from email.message import EmailMessage
 

@@ -261,6 +261,7 @@ def test_microblog_rows_merge_the_grades_and_drop_urls() -> None:
         Document("d", "", "spam"),
         Document("b", "", "lunch  www.example.org/menu"),
         Document("e", "", "FIFA"),
+        Document("b", "", "dinner"),
     ]
     assert list(microblog_rows(queries, qrels, tweets, notes)) == [
         Row("staff cuts", "BBC cuts jobs today", 1),
@@ -270,6 +271,7 @@ def test_microblog_rows_merge_the_grades_and_drop_urls() -> None:
     ]
     assert notes["queries without judgments, left out"] == 1
     assert notes["judged tweets with URLs only, left out"] == 1
+    assert notes["judged tweets that the collection holds again, of which the first is read"] == 1
     assert notes["judged tweets that the collection lacks, left out"] == 1
 
 

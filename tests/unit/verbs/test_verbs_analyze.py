@@ -105,6 +105,8 @@ def test_each_analysis_takes_values_and_prints_nothing(capsys: pytest.CaptureFix
     assert (counted.values["documents"].n, counted.values["judgments"].missing) == (3, ("d9",))
     assert "document d1: the river and the boat" in repr(counted)
     passages = analyze.relevant_passages({"1": {"7": 1, "8": 1}}, mapping={"7": "d1", "8": "d1"})
+    with pytest.raises(InputError, match="`separator` has no effect beside `mapping`"):
+        analyze.relevant_passages({"1": {"7": 1}}, mapping={"7": "d1"}, separator="_")
     assert passages.values.counts == {2: 1}
     assert capsys.readouterr() == ("", "")
 

@@ -118,6 +118,17 @@ def test_evidence_that_lacks_queries_is_unfinished(tmp_path: Path, capsys: pytes
     assert longrank.check(path) == longrank.check(tmp_path) == 1
 
 
+def test_manifests_of_other_programs_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    longrank.Index.build([("d", "Dogs bark.")], tmp_path / "site" / "index")
+    n = longrank.check(tmp_path / "site")
+    (tmp_path / "site" / "manifest.json").write_text('{"name": "A web page", "icons": []}')
+    assert longrank.check(tmp_path / "site") == n > 0
+    (tmp_path / "site" / "index" / "manifest.json").write_text('{"format": "longrank index"}')
+    with pytest.raises(IntegrityError, match="cannot be read"):
+        longrank.check(tmp_path / "site")
+
+
 def test_a_tuning_without_its_outcome_is_unfinished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tunable.write_inputs(tmp_path)
     inputs = [str(tmp_path / name) for name in ("index", "queries.jsonl", "qrels.txt")]

@@ -128,11 +128,16 @@ def open_reranked(
 
 
 def _separate(sources: Any) -> list[Any]:
-    """Return a list of sources; `Evidence` values are one source, a tuple."""
-    if isinstance(sources, str | Path | Run | Mapping) or is_frame(sources) or not isinstance(sources, Iterable):
+    """Return a list of sources; `Evidence` values are one source, a tuple, and so are a header and its evidence."""
+    if _is_source(sources) or not isinstance(sources, Iterable):
         return [sources]
     items = list(sources)
-    return [tuple(items)] if items and isinstance(items[0], Evidence | Mapping) else items
+    with_header = len(items) == 2 and isinstance(items[0], Mapping) and not _is_source(items[1])
+    return [tuple(items)] if with_header or (items and isinstance(items[0], Evidence)) else items
+
+
+def _is_source(value: Any) -> bool:
+    return isinstance(value, str | Path | Run | Mapping) or is_frame(value)
 
 
 def _is_evidence(path: Path) -> bool:

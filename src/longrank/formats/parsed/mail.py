@@ -6,10 +6,12 @@ import re
 from base64 import b64decode, b64encode
 from codecs import BOM_UTF8
 from collections.abc import Iterator
+from datetime import UTC
 from email import policy
 from email.errors import InvalidBase64CharactersDefect, InvalidBase64LengthDefect, MessageError
 from email.message import EmailMessage
 from email.parser import BytesParser
+from email.utils import parsedate_to_datetime
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
@@ -146,13 +148,25 @@ def _parsed(message: EmailMessage) -> Parsed:
     expected = ("utf-8", *_charsets(message))
     headers = {name: _header(message, header, expected) for header, name in _VALUES.items()}
     values = {name: header.text for name, header in headers.items() if header.text}
-    parsed = writer.parsed(values.pop("title", ""), values)
+    date = _date(values.get("date", ""))
+    parsed = writer.parsed(values.pop("title", ""), values | ({"date": date} if date else {}))
     parsed.notes = {"mail attachments that are not read": unread}
+    if "date" in values and not date:
+        parsed.notes["mail dates that are no dates, kept as they are"] = 1
     for read, kind in ((contents, "texts"), (headers.values(), "headers")):
         if not all(each.fits for each in read):
             parsed.notes[f"mail {kind} whose bytes do not fit their encoding"] = 1
             parsed.notes[REPLACED] = parsed.notes.get(REPLACED, 0) + sum(each.n_replaced for each in read)
     return parsed
+
+
+def _date(text: str) -> str:
+    """Return the date of a header as ISO 8601 in UTC, so that filters compare dates; empty if it is no date."""
+    try:
+        date = parsedate_to_datetime(text)
+        return (date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)).isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return ""
 
 
 def _texts(part: EmailMessage) -> tuple[list[EmailMessage], int]:

@@ -65,8 +65,8 @@ def microblog_rows(queries: Sequence[Query], qrels: Qrels, tweets: Iterable[Docu
         queries: of one part, see `split_queries`.
         qrels: judgments of all years. Grades below zero are no judgments.
         tweets: the collection; it is read once.
-        notes: counts queries without judgments, and judged tweets that the collection lacks or that hold only
-            URLs; these are left out.
+        notes: counts queries without judgments, and judged tweets that the collection lacks, holds again or that hold
+            only URLs; these are left out.
     """
     judged: dict[str, list[tuple[str, int]]] = {}
     for query in queries:
@@ -74,8 +74,12 @@ def microblog_rows(queries: Sequence[Query], qrels: Qrels, tweets: Iterable[Docu
         for doc_id, grade in qrels.get(query.query_id, {}).items():
             if grade >= 0:
                 judged.setdefault(doc_id, []).append((query.text, int(grade > 0)))
+    read: set[str] = set()
     for tweet in tweets:
+        again = "judged tweets that the collection holds again, of which the first is read"
+        notes.add(again, tweet.doc_id, tweet.doc_id in read)
         judgments = judged.pop(tweet.doc_id, [])
+        read |= {tweet.doc_id} if judgments else set()
         text = without_urls(tweet.text)
         if text:
             yield from (Row(query, text, label) for query, label in judgments)

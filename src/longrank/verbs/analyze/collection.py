@@ -22,6 +22,8 @@ from longrank.storage import unchanged
 from longrank.types import Notes
 from longrank.verbs.naming import naming_files
 
+_SEPARATOR = "#"
+
 if TYPE_CHECKING:
     from longrank.analysis.distribution import Distribution
     from longrank.types import Document
@@ -103,7 +105,7 @@ def _counted(documents: Iterable[Document], progress: Callable[[int], object] | 
 def relevant_passages(
     passage_qrels: Any,
     *,
-    separator: str = "#",
+    separator: str = _SEPARATOR,
     mapping: str | Path | Mapping[str, str] | None = None,
     level: int = 1,
     qrels: Any = None,
@@ -128,6 +130,8 @@ def relevant_passages(
     notes = Notes() if notes is None else notes
     if document_level is not None and qrels is None:
         raise InputError("`document_level` is an option of `qrels`", got=document_level, fix="give `qrels`")
+    if mapping is not None and separator != _SEPARATOR:
+        raise InputError("`separator` has no effect beside `mapping`", got=separator, fix="leave one of the two out")
     document_level = 1 if document_level is None else document_level
     if isinstance(passage_qrels, str | Path) and is_webap(Path(passage_qrels)):
         judged = passage_grades(Path(passage_qrels), notes, level)
