@@ -110,11 +110,11 @@ def test_each_point_is_what_aggregate_makes_of_as_much_evidence() -> None:
 
 def test_a_depth_that_the_evidence_does_not_reach_is_said() -> None:
     notes = Notes()
-    two = run({"q": {"n": 8, "o": 7, "x": 6}, "p": {"a": 1}})
+    two = run({"q": {"n": 8, "o": 7, "r": 6, "x": 5}, "p": {"a": 1}})
     by_depth(EVIDENCE, two, setup("maxp"), [2, 4], notes=notes)
     assert notes.lines() == [
         "queries without evidence, ranked as in the first stage: 1",
-        "the evidence reaches the first 2 documents of each query; larger depths change nothing",
+        "the evidence reaches the first 3 documents of each query; larger depths change nothing",
     ]
 
 
