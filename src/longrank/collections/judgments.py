@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from longrank.collections.collection import IRDS, Collection, open_collection, places
+from longrank.collections.collection import IRDS, open_collection, places
+from longrank.collections.collection import Collection as Collected
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.trec import MAX_GRADE, REPEATED, note_judgments, read_grades
@@ -49,7 +50,7 @@ def read_qrels(source: Any, notes: Notes | None = None) -> Judgments:
     notes = Notes() if notes is None else notes
     if isinstance(source, Judgments):
         return source
-    if isinstance(source, str | Path | Collection):
+    if isinstance(source, str | Path | Collected):
         parts = places(source, "qrels")
         if parts != (str(source),) and open_collection(source).judged_before:
             notes.say(EARLIER)
@@ -70,6 +71,12 @@ def read_judgments(sources: Sequence[str], notes: Notes) -> Judgments:
     if sources and not qrels:
         raise InputError("holds no judgment", path=sources[0])
     return Judgments(qrels, notes)
+
+
+def note_topics(qrels: Collection[str], queries: Container[str], notes: Notes) -> None:
+    """Count the judged topics that are not among the queries."""
+    for query_id in sorted(query_id for query_id in qrels if query_id not in queries):
+        notes.add("judged topics that are not among the queries, left out", query_id)
 
 
 def _joined(parts: Sequence[tuple[Path, Iterable[tuple[str, str, int]]]], notes: Notes) -> dict[str, dict[str, int]]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from longrank.collections.judgments import note_topics
 from longrank.errors import InputError
 from longrank.evaluation.folds import make_folds
 from longrank.formats.folds import Fold, read_folds
@@ -58,6 +59,7 @@ def inputs_of(
         raise InputError(
             "no query of the collection is judged", about=("collection",), got=queries[0].query_id if queries else None
         )
+    note_topics(qrels, {query.query_id for query in queries}, notes)
     notes.add("queries without judgments left out", count=sum(query.query_id not in qrels for query in queries))
     judged = {query.query_id: qrels[query.query_id] for query in chosen}
     splits = _folds(list(judged), folds, n_folds, notes)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 
+from longrank.collections.judgments import note_topics
 from longrank.engines import Engine
 from longrank.errors import InputError
 from longrank.evaluation.folds import make_folds
@@ -63,15 +64,20 @@ def folds_of(
             got=next(iter(qrels), None),
             fix="check that queries and qrels use the same ids",
         )
-    for query_id in sorted(qrels.keys() - queries.keys()):
-        notes.add("judged topics that are not among the queries, left out", query_id)
+    note_topics(qrels, queries, notes)
     if isinstance(folds, int):
         groups = None if group_by is None else _groups(judged, group_by)
         return make_folds([query.query_id for query in judged], folds, FOLD_SEED if seed is None else seed, groups)
     for option, value in (("group_by", group_by), ("fold_seed", seed)):
         if value is not None:
             raise InputError(f"`{option}` belongs to folds that are made", got=value)
-    return None if folds is None else open_folds(folds, notes)
+    if folds is None:
+        return None
+    opened = open_folds(folds, notes)
+    listed = {query_id for fold in opened.values() for query_id in (*fold.train, *fold.dev, *fold.test)}
+    for query in judged:
+        notes.add("judged queries in no list of the folds, left out", query.query_id, query.query_id not in listed)
+    return opened
 
 
 def _groups(queries: Sequence[Query], field: str) -> dict[str, str]:

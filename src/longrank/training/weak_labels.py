@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from longrank.collections.judgments import note_topics
 from longrank.draws import distinct, permutation
 from longrank.errors import InputError
 from longrank.formats.evidence import read_evidence
@@ -222,6 +223,9 @@ def training_queries(
         raise InputError("--folds and --fold belong together")
     if folds is None or fold is None:
         query_ids: Collection[str] = [query_id for query_id in queries if query_id in qrels]
+        note_topics(qrels, queries, notes)
+        lacking = [query_id for query_id in queries if query_id not in qrels]
+        notes.add("queries without judgments, left out", next(iter(lacking), ""), len(lacking))
     else:
         query_ids = lookup(read_folds(folds, notes), fold, "fold").train
     unknown = [query_id for query_id in query_ids if query_id not in queries]

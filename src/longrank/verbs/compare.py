@@ -28,7 +28,7 @@ from longrank.networks.model_files import find_model
 from longrank.ranking.comparing import by_lists, by_pairs, windows
 from longrank.ranking.evidence_blocks import Block, check_queries, collect_evidence
 from longrank.ranking.pipeline import common_queries
-from longrank.registries import check_at_least, lookup, plain_value
+from longrank.registries import check_at_least, lookup
 from longrank.storage import digest_of
 from longrank.storage.workplace import check_outside
 from longrank.types import Evidence, Notes, Query, Run
@@ -105,11 +105,10 @@ def compare(
     Example:
         >>> compare("my.index", queries, run, "maxp.run.evidence", model="./duot5")  # doctest: +SKIP
     """
-    depth, window, step = map(plain_value, (depth, window, step))
     check_at_least("depth", depth, 1)
-    list(windows(1, window, step))  # refused before a model is loaded
     if method == "pairs" and (window, step) != (_WINDOW, _STEP):
         raise InputError("`window` and `step` are options of method 'lists'", got=method, fix="leave them out")
+    list(windows(1, window, step))  # refused before a model is loaded
     if output_evidence is not None:
         check_outside(output_evidence)
     notes = Notes() if notes is None else notes

@@ -34,6 +34,8 @@ def test_queries_without_judgments_are_left_out_and_counted() -> None:
     notes = Notes()
     assert ids(inputs(notes=notes)) == [f"q{n}" for n in range(10)]
     assert notes["queries without judgments left out"] == 2
+    inputs(qrels={**QRELS, "other": {"d1": 1}}, notes=(notes := Notes()))
+    assert notes["judged topics that are not among the queries, left out"] == 1
 
 
 def test_fewer_queries_are_the_same_ones_wherever_they_are_taken_and_keep_their_order() -> None:

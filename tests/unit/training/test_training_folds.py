@@ -17,7 +17,8 @@ from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
 from longrank.index import Index
 from longrank.storage import read_header
-from longrank.types import Notes, Run, ScoredDoc
+from longrank.training.folds import folds_of
+from longrank.types import Notes, Query, Run, ScoredDoc
 from training_collections import N_QUERIES, write_collection
 
 pytestmark = pytest.mark.neural
@@ -717,3 +718,14 @@ def test_a_network_that_is_replaced_between_two_folds_is_refused(folder: Path, t
     validated(experiment(folder, sections=sections), tmp_path / "t", notes, only=["s2"])
     noun = "initial network" if part == "network" else part
     assert f"s2: folds with another {noun}: 1 (first: s1)" in notes.lines()
+
+
+def test_judged_queries_in_no_list_of_the_folds_are_counted() -> None:
+    queries = {query_id: Query(query_id, "fox") for query_id in ("q1", "q2", "q3", "q4")}
+    folds, notes = {"s1": Fold(("q1",), (), ("q2",))}, Notes()
+    judged = {query_id: {"d": 1} for query_id in ("q1", "q2", "q3", "q5")}
+    assert folds_of(queries, judged, folds, group_by=None, seed=None, notes=notes) == folds
+    assert notes.lines() == [
+        "judged topics that are not among the queries, left out: 1 (first: q5)",
+        "judged queries in no list of the folds, left out: 1 (first: q3)",
+    ]

@@ -350,7 +350,7 @@ def test_car_rows_are_bm25s_best_paragraphs_for_title_and_headings(tmp_path: Pat
     topics = "enwiki:Aftertaste/Wine%20tasting\nenwiki:Aftertaste\nenwiki:Tea\nenwiki:Unjudged\n"
     queries = read_queries(written(tmp_path, topics), Notes(), format="car")
     first, second = "enwiki:Aftertaste/Wine%20tasting", "enwiki:Aftertaste"
-    qrels = {first: {"p2": 1, "far": 1}, second: {"p1": 1}, "enwiki:Tea": {"p1": 1}}
+    qrels = {first: {"p2": 1, "far": 1}, second: {"p1": 1}, "enwiki:Tea": {"p1": 1}, "enwiki:Other": {"p1": 1}}
     run = Run("t", [ScoredDoc(first, f"p{i}", -i) for i in range(4)] + [ScoredDoc(second, "p1", 0)])
     notes = Notes()
     texts = Texts({f"p{i}": f"text {i}" for i in range(4)})
@@ -362,6 +362,7 @@ def test_car_rows_are_bm25s_best_paragraphs_for_title_and_headings(tmp_path: Pat
     ]
     assert notes["queries without judgments, left out"] == 1
     assert notes["queries that the run lacks, left out"] == 1
+    assert notes["judged topics that are not among the queries, left out"] == 1
 
 
 def test_paragraphs_of_car_without_text_are_left_out_and_counted() -> None:

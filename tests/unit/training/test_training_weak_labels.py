@@ -17,6 +17,7 @@ from longrank.training.weak_labels import (
     WeakLabelOptions,
     WeakLabels,
     best_sentences,
+    training_queries,
     triplet_examples,
     weak_labels,
 )
@@ -152,3 +153,12 @@ def test_evidence_of_another_text_of_a_query_is_noted(tmp_path: Path) -> None:
         of: Any = {"queries": known, "qrels": {"q": {"a": 1}}, "run": run, "index": index, "evidence": path}
         weak_examples(["q"], **of, options=WeakLabelOptions(repeats=1, dev=0), seed=1, notes=notes)
         assert sum("evidence is of other queries" in line for line in notes.lines()) == n
+
+
+def test_queries_without_judgments_and_judged_topics_without_a_query_are_counted() -> None:
+    notes = Notes()
+    assert list(training_queries(["q1", "q2"], ["q2", "q3"], None, None, notes)) == ["q2"]
+    assert notes.lines() == [
+        "judged topics that are not among the queries, left out: 1 (first: q3)",
+        "queries without judgments, left out: 1 (first: q1)",
+    ]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from longrank.collections.judgments import note_topics
 from longrank.engines import Local, in_order
 from longrank.errors import InputError
 from longrank.evaluation.measures import evaluate_rankings, summarise
@@ -173,13 +174,10 @@ def judged_queries(queries: Sequence[Query], qrels: Qrels, notes: Notes) -> tupl
         raise InputError(
             "the queries and the judgments have no query in common", about=("queries", "qrels"), fix="compare their ids"
         )
-    query_ids = {query.query_id for query in queries}
     for query in queries:
         if query.query_id not in qrels:
             notes.add("queries without judgments, left out of the choice", query.query_id)
-    for query_id in qrels:
-        if query_id not in query_ids:
-            notes.add("judged topics that are not among the queries, left out", query_id)
+    note_topics(qrels, {query.query_id for query in queries}, notes)
     return judged
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from longrank.collections.judgments import note_topics
 from longrank.errors import InputError
 from longrank.protocols import DocumentStore
 from longrank.training.passage_data.rows import Row
@@ -28,8 +29,8 @@ def car_rows(
         qrels: its automatic judgments.
         run: BM25's.
         paragraphs: their texts.
-        notes: counts queries without judgments, queries that the run lacks and paragraphs without text; all are
-            left out.
+        notes: counts judged topics without a query, queries without judgments, queries that the run lacks and
+            paragraphs without text; all are left out.
         depth: 1 or more.
 
     Raises:
@@ -37,6 +38,7 @@ def car_rows(
     """
     if depth < 1:
         raise InputError("depth must be at least 1", got=depth)
+    note_topics(qrels, {query.query_id for query in queries}, notes)
     for query in queries:
         judged = qrels.get(query.query_id)
         if not judged:
