@@ -49,6 +49,8 @@ def open_source(source: Any, notes: Notes) -> Source:
         IntegrityError: the index is damaged.
         MissingExtra: ir_datasets is asked for and not installed.
     """
+    if source == "":  # Path("") would be the current folder
+        raise InputError("the name of the source is empty")
     if not isinstance(source, str | Path | Index):
         documents = list(read_documents(source, notes=notes))
         return Source(lambda: documents, {"words": words, "terms": _terms})

@@ -71,7 +71,10 @@ def open_folds(source: Any, notes: Notes) -> dict[str, Fold]:
 def _folds(data: Any, path: Path, notes: Notes) -> dict[str, Fold]:
     if not isinstance(data, dict | list) or not data:
         raise InputError("holds no folds", path=path, fix=_SHAPES)
-    raw = _rotated(data, path) if isinstance(data, list) else {name: _parts(name, data[name], path) for name in data}
+    if isinstance(data, list):
+        raw: Mapping[str, Sequence[Any]] = _rotated(data, path)
+    else:
+        raw = {name: _parts(name, value, path, notes) for name, value in data.items()}
     return {name: _fold(name, parts, path, notes) for name, parts in raw.items()}
 
 
@@ -96,12 +99,15 @@ def _rotated(lists: Sequence[Any], path: Path) -> dict[str, list[Any]]:
     return {f"s{i + 1}": [train[i], lists[(i + 1) % n], lists[i]] for i in range(n)}
 
 
-def _parts(name: str, value: Any, path: Path) -> list[Any]:
+def _parts(name: str, value: Any, path: Path, notes: Notes) -> list[Any]:
     """Return [train, dev, test] of a fold in the shape of LongRank or Capreolus."""
     if isinstance(value, dict) and "train_qids" in value and isinstance(value.get("predict"), dict):
         value = {"train": value["train_qids"], **value["predict"]}
     if not isinstance(value, dict) or not set(_PARTS) <= value.keys():
         raise InputError(f"fold '{name}' has not a train, a dev and a test list", path=path, fix=_SHAPES)
+    others = sorted(map(str, value.keys() - {*_PARTS, "train_qids", "predict"}))
+    for other in others:
+        notes.add("lists of folds other than train, dev and test, left out", f"{path}: {name}.{other}")
     return [value[part] for part in _PARTS]
 
 

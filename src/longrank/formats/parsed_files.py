@@ -7,7 +7,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from longrank.errors import MissingExtra
+from longrank.errors import InputError, MissingExtra
 from longrank.formats.ocr import recognised
 from longrank.formats.parsed import PARSERS, Parsed
 from longrank.formats.parsed.child import NoTextLayer, parse
@@ -34,6 +34,8 @@ def _read(format: str, file: SourceFile, notes: Notes, options: CorpusOptions) -
     parser = PARSERS[format]
     if parser.package and find_spec(parser.package) is None:
         raise MissingExtra(f"reading {format} files", parser.extra)
+    if file.path.name.lower().endswith(".gz") and not parser.takes_text:
+        raise InputError(f"is packed, and {format} files are read unpacked", path=file.path, fix="unpack it first")
     text = whole_text(file.path, notes, options) if parser.takes_text else None
     try:
         for parsed in parse(file.path, format, text, options.files.limits):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import shlex
 import sys
@@ -217,3 +218,14 @@ def test_a_faulty_file_of_a_folder_may_be_left_out(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no id") as caught:
         list(read_documents(tmp_path))
     assert "--exclude" not in str(caught.value)
+
+
+def test_packed_files_of_formats_that_are_read_unpacked_are_named_so(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
+    (tmp_path / "a.pdf.gz").write_bytes(gzip.compress(pdf_bytes("Cats purr.")))
+    (tmp_path / "b.md.gz").write_bytes(gzip.compress(b"# Dogs\n\nDogs bark.\n"))
+    notes = Notes()
+    assert [document.doc_id for document in read(tmp_path, notes)] == ["b.md.gz"]
+    assert any(
+        "a.pdf.gz: is packed, and pdf files are read unpacked; unpack it first" in line for line in notes.lines()
+    )

@@ -195,7 +195,7 @@ def test_queries_of_folds_that_are_not_measured_are_counted_once_and_left_out() 
     outcome = concluded(protocol, values)
     assert [choice.tested_on for choice in outcome.choices] == [("q1",), ("q2", "q3")]
     assert outcome.choices[0].chosen_on == ("q3", "q2")
-    assert notes["queries of the folds without text or judgments, left out"] == 2
+    assert notes["queries of the folds without text, judgments or results, left out"] == 2
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,15 @@ def test_repeated_ids_are_dropped_and_counted(tmp_path: Path) -> None:
     assert notes["repeated query ids in folds"] == 3
 
 
+def test_other_lists_of_folds_are_left_out_and_counted(tmp_path: Path) -> None:
+    notes, fold = Notes(), {"train": ["a"], "dev": [], "test": ["b"]}
+    assert read(tmp_path, {"s1": {**fold, "valid": ["c"]}}, notes) == read(tmp_path, {"s1": fold}, notes)
+    assert notes["lists of folds other than train, dev and test, left out"] == 1
+    capreolus = {"s1": {"train_qids": ["a"], "predict": {"dev": [], "test": ["b"]}}}
+    read(tmp_path, capreolus, notes := Notes())
+    assert notes.lines() == []
+
+
 @pytest.mark.parametrize(
     ("value", "what"),
     [

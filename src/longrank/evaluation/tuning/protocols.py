@@ -200,7 +200,7 @@ class OnFolds:
         known = set(table.query_ids)
         for query_id in dict.fromkeys(q for fold in self.folds.values() for part in fold for q in part):
             if query_id not in known:
-                self.notes.add("queries of the folds without text or judgments, left out", query_id)
+                self.notes.add("queries of the folds without text, judgments or results, left out", query_id)
         place_of = {query_id: choice.setting for choice in choices for query_id in choice.tested_on}
         values = [float(table.values[place_of[q], column]) for column, q in enumerate(table.query_ids)]
         setting_of = {query_id: table.settings[place_of[query_id]] for query_id in table.query_ids}

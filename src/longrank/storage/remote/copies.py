@@ -44,6 +44,8 @@ def local(place: Path | str) -> Path:
         LongRankError: writing failed.
     """
     address = address_of(place)
+    if place == "":  # Path("") would be the current folder
+        raise InputError("the name of the folder is empty")
     if not address:
         return Path(place)
     store = Store(address)
