@@ -164,6 +164,10 @@ def serve(
         raise InputError(
             "a store is only searched", got=str(index), fix="leave out --writable, --judgments and --files"
         )
+    if files is not None and index is not None:
+        from longrank.service.source_files import note_other_folder
+
+        note_other_folder(files, index, notes)
     seen = None if index is None or is_store(index) else stamp_of(index)  # before the index is opened
     cluster = cluster_of(EngineOptions(engine, workers, resources))
     kind = Engine if cluster is None else FrontEngine

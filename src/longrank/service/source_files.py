@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from longrank.errors import Changed, InputError
+from longrank.collections.databases import is_address
+from longrank.errors import Changed, InputError, IntegrityError
 from longrank.formats.corpora import format_of
 from longrank.formats.opening import Limits
 from longrank.formats.records import CorpusOptions
 from longrank.formats.whole_files import decoded, is_utf_8, read_whole
+from longrank.index.sources import read_sources
 from longrank.service.errors import Refusal
+from longrank.storage.remote import local
 from longrank.types import Notes, Pages
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ _TYPES = {
 }
 """Format -> content type. Files of other formats are not served."""
 
+_MOST = 3  # sources that a note names
 _SANDBOX = {"content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"}
 
 
@@ -93,6 +97,19 @@ class SourceFiles:
             headers = {**headers, "content-encoding": "gzip"}  # the browser unpacks it
         return FileResponse(
             file, media_type=kind, headers=headers, content_disposition_type="inline", filename=file.name
+        )
+
+
+def note_other_folder(root: Path, index: Path | str, notes: Notes) -> None:
+    """Note that a served folder is not the only source of an index, so that a path below it may be of another file."""
+    try:
+        places = [place for place in read_sources(local(index)).places if not is_address(place)]
+    except (InputError, IntegrityError):  # no record: of another machine, or of documents in memory
+        return
+    if [Path(place).resolve() for place in places] != [root.resolve()]:
+        named = ", ".join(places[:_MOST])
+        notes.say(
+            f"the index is of {named}: its documents link to the files of their paths below {root}, maybe other files"
         )
 
 

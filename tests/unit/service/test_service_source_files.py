@@ -19,6 +19,7 @@ from longrank.service.rerank import Service
 from longrank.service.served import PipelineChoice
 from longrank.service.settings import ServiceSettings
 from longrank.types import Notes
+from longrank.verbs.sync import sync
 from served import Ask, Reply, answers, opened
 
 FILLER = [f"light house bread stone river salt moon {word}" for word in ("tide", "chain", "wheel")] * 3
@@ -134,3 +135,17 @@ def test_without_a_folder_nothing_is_served_or_linked(root: Path, tmp_path: Path
     result = searched(service(root, tmp_path, files=False), "foxes hunt")
     assert "file" not in result
     assert all("file" not in passage for passage in result["passages"])
+
+
+def test_another_folder_than_was_indexed_is_noted(tmp_path: Path) -> None:
+    from longrank.service.source_files import note_other_folder
+
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(f"Dogs {name}.")
+    sync([tmp_path / "one"], tmp_path / "index")
+    for root, n in ((tmp_path / "one", 0), (tmp_path / "two", 1), (tmp_path, 1)):
+        note_other_folder(root, tmp_path / "index", notes := Notes())
+        assert len(notes.lines()) == n
+    note_other_folder(tmp_path, Index.build([("d", "Dogs bark.")]).path, notes := Notes())
+    assert notes.lines() == []
