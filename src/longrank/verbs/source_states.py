@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from stat import S_ISREG
 from typing import NamedTuple, TypeAlias
 
 from longrank.collections.collection import IRDS, is_folder
@@ -18,7 +17,6 @@ from longrank.collections.patterns import (
     absolute_path,
     absolute_paths,
     absolute_pattern,
-    folders_above,
     is_pattern,
     matching,
 )
@@ -29,6 +27,7 @@ from longrank.index.sources import Sources, SourceState
 from longrank.types import Notes
 from longrank.verbs.collection_changes import beside_documents, check_kinds
 from longrank.verbs.full_texts import NO_TEXTS, digest_of_texts
+from longrank.verbs.out_of_reach import GONE, link_above, listing_fault, opening_fault
 from longrank.verbs.rows_digest import rows_state
 
 SizeAndTime: TypeAlias = tuple[int, int, str] | None
@@ -38,7 +37,6 @@ None: the file is away. Inodes are left out, since some network disks change the
 """
 
 _UNREAD = "unread "
-_GONE = (FileNotFoundError, NotADirectoryError)
 
 
 class Present(NamedTuple):
@@ -135,7 +133,7 @@ def states_now(sources: Sources, index: Path, left: dict[str, str], sizes: dict[
         try:
             sizes[path] = _size_and_time(Path(path))
             states[path] = _state(Path(path), format, known.get(path))
-        except _GONE:  # since it was listed
+        except GONE:  # since it was listed
             continue
         except OSError as error:
             _leave(path, error, sources.corpus.files, left)
@@ -145,7 +143,7 @@ def states_now(sources: Sources, index: Path, left: dict[str, str], sizes: dict[
     patterns = [place for place in sources.places if stands_for_matches(place, sources)]
     roots = set(folders)
     for path in known.keys() - states.keys():  # a format that the content tells is unknown if that cannot be read
-        if fault := _fault(path) or _unlisted(path, patterns, listing) or _linked(path, roots):
+        if fault := opening_fault(path) or listing_fault(path, patterns, listing) or link_above(path, roots):
             _leave(path, fault, sources.corpus.files, left)
             states[path] = known[path]
     for place in filter(is_address, sources.places):
@@ -163,55 +161,12 @@ def readable(states: dict[str, SourceState], files: FileOptions, left: dict[str,
     """
     paths = []
     for path, state in sorted(states.items()):
-        if error := _fault(path):
+        if error := opening_fault(path):
             _leave(path, error, files, left)
             states[path] = unread(state)
         else:
             paths.append(path)
     return paths
-
-
-def _fault(path: str) -> OSError | None:
-    """Return the error of opening a file; None: it can be opened, is no file any more, or is a database.
-
-    A link whose target is away stands for a file that cannot be opened: its disk may not be mounted.
-    """
-    try:
-        if not is_address(path) and S_ISREG(Path(path).stat().st_mode):
-            Path(path).open("rb").close()
-    except _GONE as error:
-        return error if Path(path).is_symlink() else None
-    except OSError as error:
-        return error
-    return None
-
-
-def _unlisted(file: str, patterns: Iterable[str], known: dict[str, OSError | None]) -> OSError | None:
-    """Return the error of listing a folder above a file that patterns matched; None: all can be listed, or are gone.
-
-    Patterns take such folders for empty folders. A link whose target is away cannot be listed. `known` keeps the errors
-    of folders.
-    """
-    for folder in (folder for pattern in patterns for folder in folders_above(file, pattern)):
-        if folder not in known:
-            try:
-                os.scandir(folder).close()
-                known[folder] = None
-            except OSError as error:
-                known[folder] = None if isinstance(error, _GONE) and not Path(folder).is_symlink() else error
-        if known[folder] is not None:
-            return known[folder]
-    return None
-
-
-def _linked(file: str, sources: set[str]) -> OSError | None:
-    """Return an error if a folder between a source and a file below it is a link now, which is not entered."""
-    is_linked = False
-    for folder in Path(file).parents:
-        if str(folder) in sources:
-            return OSError("its folder is a link now, and linked folders are not read") if is_linked else None
-        is_linked = is_linked or folder.is_symlink()
-    return None
 
 
 def _leave(path: str, error: OSError, files: FileOptions, left: dict[str, str]) -> None:
