@@ -228,7 +228,7 @@ def test_a_report_names_every_skipped_file_and_strict_refuses_the_first(
         (tmp_path / name).write_text(text)
         (folder / name).symlink_to(tmp_path / name)
         assert main([*command[:-1], str(tmp_path / name)]) == 2
-        assert f"{name}: exists and is no report; choose another report, or remove it" in capsys.readouterr().err
+        assert f"{name}: is also an input and would be overwritten" in capsys.readouterr().err
         assert (tmp_path / name).read_text() == text
         (folder / name).unlink()
     assert main([*command, "--strict"]) == 2

@@ -167,8 +167,6 @@ def test_a_score_cache_gives_the_scorers_scores_and_nothing_is_read_twice(
     for one, other in zip(once, again.score(given), strict=True):
         assert one.scores.tobytes() == other.scores.tobytes()
         assert one.truncated.tolist() == other.truncated.tolist()
-    (cut,) = [line for line in first.lines() if "queries cut" in line]
-    assert cut in later.lines()
 
 
 @pytest.mark.parametrize("name", sorted(PASSAGE_SCORERS.keys() - CACHEABLE))

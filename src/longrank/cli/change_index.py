@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from longrank.formats.records import CorpusOptions
     from longrank.index import Index
     from longrank.types import Notes
+
+
+def _linked_files(places: Iterable[str]) -> list[str]:
+    """Return the links below some folders: an output may not take the place of a file that is read through a link."""
+    paths = (Path(parent, name) for place in places for parent, _, files in os.walk(place) for name in files)
+    return [str(path) for path in paths if path.is_symlink()]
 
 
 class Actions(NamedTuple):
@@ -61,7 +68,9 @@ class Actions(NamedTuple):
         if pattern is not None:
             raise InputError("lies among the files of a pattern", path=report, got=pattern, fix="choose another report")
         there = [source for source in later if is_address(source) or Path(source).exists()]
-        return [*paths_of([*read, *there]), *(sources[-1:] if self.any else ())]
+        places = paths_of([*read, *there])
+        linked = _linked_files(places) if report.exists() else ()
+        return [*places, *linked, *(sources[-1:] if self.any else ())]
 
     def check(self, sources: list[str], output: Path | None, n_shards: int) -> None:
         """Refuse actions that do not fit together.

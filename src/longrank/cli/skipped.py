@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from longrank.cli.inputs import output_file
-from longrank.errors import InputError, printable
+from longrank.errors import printable
 from longrank.formats.records import FileOptions
 from longrank.storage import atomic_write
-
-_LONGEST = 1 << 16  # bytes of a line of a report
 
 
 class SkippedFiles:
@@ -23,7 +20,7 @@ class SkippedFiles:
         apart: inputs and outputs of the command; the report must be another file.
 
     Raises:
-        InputError: the report cannot be written, or would replace a file that is no report.
+        InputError: the report cannot be written.
     """
 
     def __init__(self, report: Path | None, *apart: Path | str | None) -> None:
@@ -31,8 +28,6 @@ class SkippedFiles:
         self._rows: list[tuple[str, str]] = []
         if report is not None:
             output_file(report, *apart)
-            if report.is_file() and not _looks_like_report(report):
-                raise InputError("exists and is no report", path=report, fix="choose another report, or remove it")
 
     def options(self, include: Sequence[str], exclude: Sequence[str], strict: bool, ocr: str | None) -> FileOptions:
         """Return the options of reading folders; they report skipped files here."""
@@ -50,12 +45,3 @@ class SkippedFiles:
 
     def _add(self, path: Path, reason: str) -> None:
         self._rows.append((printable(str(path)), printable(reason.removeprefix(f"{path}: "))))
-
-
-def _looks_like_report(path: Path) -> bool:
-    """Tell whether a file is empty, or begins with a path and a reason; rows of TSV begin with an id."""
-    with path.open("rb") as stream:
-        first = stream.readline(_LONGEST)
-    skipped, tab, reason = first.partition(b"\t")
-    is_row = bool(tab) and b"\t" not in reason and reason.endswith(b"\n")
-    return not first or (is_row and (b"/" in skipped or os.path.lexists(skipped)))

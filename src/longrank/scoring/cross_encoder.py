@@ -65,7 +65,7 @@ class CrossEncoder:
         IntegrityError: the files of a quantised model are damaged.
     """
 
-    needs_model, scores_documents = True, False
+    needs_model, scores_documents, reads_pairs = True, False, True
     example = "cross-encoder/ms-marco-MiniLM-L6-v2"
 
     def __init__(

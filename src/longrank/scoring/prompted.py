@@ -70,7 +70,7 @@ class PromptedScorer(ABC):
         MissingExtra: torch or transformers are not installed.
     """
 
-    needs_model, scores_documents = True, False
+    needs_model, scores_documents, reads_pairs = True, False, True
     name: ClassVar[str]
     family: ClassVar[str]
     prompts: ClassVar[Mapping[str, Prompt]]

@@ -34,6 +34,8 @@ _VALUE = struct.Struct("<f?")
 class Cacheable(PassageScorer, Protocol):
     """A passage scorer that reads query and passage together, so that a cache saves time."""
 
+    reads_pairs: bool
+
     def cuts_query(self, query: str) -> bool:
         """Say whether the query is cut."""
         ...

@@ -25,7 +25,7 @@ FOUND, FRESH = "passages whose scores came from the score cache", "passages whos
 class Lengths:
     """Scores a text by its length, and in the last bits by how many are read at a time, as networks do."""
 
-    needs_model, scores_documents = True, False
+    needs_model, scores_documents, reads_pairs = True, False, True
     unit = "logit"
 
     def __init__(self, fingerprint: str = "lengths") -> None:
