@@ -15,6 +15,12 @@ def note_unread_passages(notes: Notes, place: str, n_cut: int, n_left_out: int) 
     notes.add(_LEFT_OUT, place, n_left_out)
 
 
+def note_own_score(evidence: Evidence, notes: Notes) -> None:
+    """Count a document that has a score of its own, where an aggregator uses passage scores alone."""
+    own = "documents with an own score that only the aggregator 'document' uses"
+    notes.add(own, evidence.doc_id, evidence.document_score is not None)
+
+
 def unread_notes(evidence: Sequence[Evidence], places: Sequence[int], *, partial: bool = False) -> Notes:
     """Return notes on the truncated and the skipped passages of texts.
 

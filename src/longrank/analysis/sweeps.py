@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from longrank.aggregation import find_aggregation
 from longrank.aggregation.mixing import Mix, remixed
 from longrank.aggregation.run import aggregate_run
+from longrank.aggregation.unread import note_own_score
 from longrank.errors import InputError
 from longrank.evaluation.measures import Queries, evaluate, summarise
 from longrank.protocols import Aggregator
@@ -195,6 +197,8 @@ def by_depth(
         raise InputError("the depth must be at least 1", got=min(depths))
     held, setup = list(evidence), replace(setup, first_stage=first_stage)
     rank = {(row.query_id, row.doc_id): place for q in first_stage for place, row in enumerate(first_stage[q])}
+    for each in held if not any(find_aggregation(name).needs_document_score for name in setup.aggregators) else ():
+        note_own_score(each, notes)
     _note_depth(held, rank, max(depths, default=1), setup.missing.documents, notes)
     setup.note_mix(held, notes)
     setup.note_topics(first_stage, notes)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from longrank.aggregation import make_aggregator, with_options
+from longrank.aggregation import find_aggregation, make_aggregator, with_options
 from longrank.aggregation.mixing import check_mixable, mixed_again
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import aggregate_run
-from longrank.aggregation.unread import counting_unread
+from longrank.aggregation.unread import counting_unread, note_own_score
 from longrank.collections import read_run
 from longrank.errors import InputError
 from longrank.formats.evidence import STOPPED, check_complete, missing_in, open_evidence
@@ -77,7 +77,8 @@ def aggregate(
     if stage is None and STOPPED in header:
         notes.say("the run lacks documents that early stopping skipped: give the first stage, and they follow below")
     with_evidence: set[str] = set()
-    records = _collecting(records, with_evidence)
+    uses_own_score = find_aggregation(aggregator).needs_document_score
+    records = _collecting(records, with_evidence, Notes() if uses_own_score else notes)
     run = aggregate_run(
         counting_unread(records if stage is None else comparing_first_stage(records, stage, notes), notes),
         function,
@@ -95,7 +96,8 @@ def aggregate(
     return run
 
 
-def _collecting(records: Iterable[Evidence], query_ids: set[str]) -> Iterator[Evidence]:
+def _collecting(records: Iterable[Evidence], query_ids: set[str], notes: Notes) -> Iterator[Evidence]:
     for record in records:
         query_ids.add(record.query_id)
+        note_own_score(record, notes)
         yield record

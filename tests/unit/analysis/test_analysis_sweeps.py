@@ -153,3 +153,10 @@ def test_what_cannot_be_kept_is_refused(evidences: list[Evidence], counts: list[
 def test_depth_0_is_not_asked_for() -> None:
     with pytest.raises(InputError, match="the depth must be at least 1"):
         by_depth(EVIDENCE, FIRST, setup("max"), [0], notes=Notes())
+
+
+@pytest.mark.parametrize(("aggregator", "n"), [("maxp", 1), ("document", 0)])
+def test_own_scores_of_documents_that_no_aggregator_uses_are_counted(aggregator: str, n: int) -> None:
+    own, first = [evidence("r", [1.0], document_score=5.0)], run({"q": {"r": 1.0}})
+    by_depth(own, first, setup(aggregator), [1], notes=(notes := Notes()))
+    assert notes["documents with an own score that only the aggregator 'document' uses"] == n

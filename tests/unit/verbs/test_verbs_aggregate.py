@@ -74,3 +74,10 @@ def test_the_run_carries_the_notes() -> None:
 def test_a_wrong_type_or_name_is_one_sentence(source: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         aggregate(source, **options)
+
+
+@pytest.mark.parametrize(("aggregator", "n"), [("maxp", 1), ("document", 0)])
+def test_own_scores_of_documents_that_are_not_used_are_counted(aggregator: str, n: int) -> None:
+    own = evidence("d", [1.0, 2.0], document_score=5.0)
+    found = aggregate([own], aggregator).notes
+    assert found["documents with an own score that only the aggregator 'document' uses"] == n

@@ -18,6 +18,7 @@ from longrank.aggregation import find_aggregation
 from longrank.aggregation.mixing import Mix
 from longrank.aggregation.reranked import comparing_first_stage
 from longrank.aggregation.run import first_scores
+from longrank.aggregation.unread import note_own_score
 from longrank.engines import Engine, Local, in_order
 from longrank.errors import InputError
 from longrank.evaluation.names import parse_measure
@@ -84,8 +85,8 @@ def collect(
                 fault = f"document {doc_id!r} of query {query_id!r} is reranked twice"
                 raise InputError(fault, fix="give the evidence of each query once")
             parts[doc_id], most = row, max(most, len(evidence.passage_score))
-            unused = evidence.document_score is not None and not reads_document_score
-            notes.add("documents with an own score that only the aggregator 'document' uses", doc_id, int(unused))
+            if not reads_document_score:
+                note_own_score(evidence, notes)
     if parts_of and most < formula.n_passages:
         notes.say(f"{PASSAGES[most - 1]} has no effect: no document has more than {most} scored passages")
     for query_id, parts in parts_of.items():
