@@ -148,6 +148,7 @@ class KnownScores:
 
     def __init__(self, selector: CheapSelector, by_scorer: Sequence[Sequence[Scores]]) -> None:
         self._selector, self._by_scorer = selector, by_scorer
+        self.scorers = selector.scorers
 
     @property
     def fingerprint(self) -> str:

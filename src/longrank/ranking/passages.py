@@ -107,9 +107,9 @@ class PassageDocumentScorer:
         return self.finish(prepared, self.scorer.score(prepared.tasks))
 
     def cuts_query(self, query: str) -> bool:
-        """Tell whether the scorer truncates the query; BM25 never does."""
-        cuts = getattr(self.scorer, "cuts_query", None)
-        return cuts is not None and bool(cuts(query))
+        """Tell whether the scorer, or a scorer that selects passages, truncates the query; BM25 never does."""
+        scorers = (self.scorer, *getattr(self.selector, "scorers", ()))
+        return any(scorer.cuts_query(query) for scorer in scorers if hasattr(scorer, "cuts_query"))
 
     def prepare(
         self, block: Sequence[Candidate], statistics: CollectionStatistics | None = None, *, weights: bool = True

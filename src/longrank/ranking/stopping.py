@@ -58,8 +58,8 @@ class StoppingScorer:
         return f"{self.expensive.fingerprint} | {self._name}"
 
     def cuts_query(self, query: str) -> bool:
-        """Tell whether the expensive scorer truncates the query."""
-        return self.expensive.cuts_query(query)
+        """Tell whether a scorer truncates the query."""
+        return any(scorer.cuts_query(query) for scorer in self.scorers)
 
     def noting(self, notes: Notes) -> StoppingScorer:
         """Return this scorer with other notes of the expensive scorer."""

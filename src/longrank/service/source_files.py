@@ -106,7 +106,7 @@ def note_other_folder(root: Path, index: Path | str, notes: Notes) -> None:
         places = [place for place in read_sources(local(index)).places if not is_address(place)]
     except (InputError, IntegrityError):  # no record: of another machine, or of documents in memory
         return
-    if [Path(place).resolve() for place in places] != [root.resolve()]:
+    if places and [Path(place).resolve() for place in places] != [root.resolve()]:
         named = ", ".join(places[:_MOST])
         notes.say(
             f"the index is of {named}: its documents link to the files of their paths below {root}, maybe other files"

