@@ -269,6 +269,20 @@ def test_folds_that_a_user_puts_in_place_of_made_folds_stay(
     assert contents() == made
 
 
+def test_made_folds_of_an_interrupted_search_are_made_again_unless_the_user_changed_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune("--protocol", "folds", "--make-folds", "2") == 0
+    for name in ("manifest.json", "tuning.json", "run.txt"):
+        Path("out", name).unlink()
+    assert tune("--protocol", "folds", "--make-folds", "2") == 0
+    made = json.loads(Path("out/folds.json").read_text())
+    Path("out/manifest.json").unlink()
+    Path("out/folds.json").write_text(json.dumps({**made, "s1": {**made["s1"], "valid": ["mine"]}}))
+    assert tune("--protocol", "folds", "--make-folds", "2") == 2
+    assert "out/folds.json: is no part of the earlier result" in capsys.readouterr().err
+
+
 def test_folds_that_a_user_puts_beside_an_interrupted_search_stay(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

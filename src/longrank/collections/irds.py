@@ -68,7 +68,8 @@ def irds_records(dataset_id: str) -> Iterator[Record]:
 
 def _is_read(name: str, value: Any) -> bool:
     """Tell whether a field is read: parts of a text are in ir_datasets' default text, and bytes are raw pages."""
-    return not isinstance(value, bytes) and (name not in NAMES_OF_TEXT or isinstance(value, str))
+    is_text = name in (*NAMES_OF_TEXT, "passages")
+    return not isinstance(value, bytes) and (not is_text or isinstance(value, str))
 
 
 def irds_topics(dataset_id: str, notes: Notes) -> list[tuple[Topic, str]]:

@@ -86,8 +86,12 @@ def write_folds(folds: Mapping[str, Fold], path: Path) -> None:
         LongRankError: writing failed (no space left, ...).
     """
     with atomic_write(path, "w") as stream:
-        json.dump({name: fold._asdict() for name, fold in folds.items()}, stream, indent=1, ensure_ascii=False)
-        stream.write("\n")
+        stream.write(folds_text(folds))
+
+
+def folds_text(folds: Mapping[str, Fold]) -> str:
+    """Return the text that `write_folds` writes."""
+    return json.dumps({name: fold._asdict() for name, fold in folds.items()}, indent=1, ensure_ascii=False) + "\n"
 
 
 def _rotated(lists: Sequence[Any], path: Path) -> dict[str, list[Any]]:

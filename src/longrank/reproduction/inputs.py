@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from longrank.collections.judgments import note_topics
 from longrank.errors import InputError
 from longrank.evaluation.folds import make_folds
-from longrank.formats.folds import Fold, read_folds
+from longrank.formats.folds import Fold, folds_text, read_folds
 
 if TYPE_CHECKING:
     from longrank.types import Notes, Qrels, Query
@@ -66,9 +66,9 @@ def inputs_of(
     return {
         QUERIES: "".join(map(_line, chosen)),
         QRELS: _trec(judged),
-        FOLDS: _json(splits),
+        FOLDS: folds_text(splits),
         TESTED: _trec({query_id: judged[query_id] for fold in splits.values() for query_id in fold.test}),
-        FOLDS_WITHOUT_DEV: _json(
+        FOLDS_WITHOUT_DEV: folds_text(
             {name: Fold(train=(*fold.train, *fold.dev), dev=(), test=fold.test) for name, fold in splits.items()}
         ),
         **({BEFORE: _trec({query_id: before.get(query_id, {}) for query_id in judged})} if before else {}),
@@ -93,11 +93,6 @@ def fold_names(inputs: Mapping[str, str]) -> list[str]:
 def tested(inputs: Mapping[str, str]) -> set[str]:
     """Return the queries that the folds among inputs test."""
     return {query_id for fold in json.loads(inputs[FOLDS]).values() for query_id in fold["test"]}
-
-
-def _json(folds: Mapping[str, Fold]) -> str:
-    splits = {name: fold._asdict() for name, fold in folds.items()}
-    return json.dumps(splits, indent=1, ensure_ascii=False) + "\n"
 
 
 def _chosen(queries: list[Query], n: int | None) -> list[Query]:

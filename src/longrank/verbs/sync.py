@@ -71,11 +71,10 @@ def _checked(sources: Sequence[str | Path], index: Path | str) -> list[str]:
     given = [str(source) for source in sources]
     places = [absolute(place) for place in places_of(given)]
     named = {absolute(source) for source in given}
-    if isinstance(index, Path):  # a pattern may match the index itself, and links whose target is away
-        own = index.resolve()
-        places = [
-            place for place in places if place in named or (Path(place).exists() and Path(place).resolve() != own)
-        ]
+    own = index.resolve() if isinstance(index, Path) else None
+    matched = (place for place in places if place not in named)  # maybe the index itself, or a link to nothing
+    apart = {place for place in matched if not Path(place).exists() or Path(place).resolve() == own}
+    places = [place for place in places if place not in apart]
     for place in places:
         if is_address(place):
             continue

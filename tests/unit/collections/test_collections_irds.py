@@ -136,6 +136,7 @@ class Paper(NamedTuple):
     authors: list[str]
     sizes: dict[str, int]
     raw: bytes
+    passages: tuple[tuple[str, int], ...] = (("run", 1),)
 
     def default_text(self) -> str:
         return " ".join((self.title, *self.body))
@@ -147,7 +148,7 @@ def test_fields_that_are_lists_or_mappings_are_metadata_and_parts_of_the_text_an
     (read,) = read_documents(source, notes=notes)
     assert (read.title, read.text) == ("Foxes", "Foxes run fast")
     assert read.metadata == {"authors": ["A", "B"], "sizes": {"a4": 2}}
-    assert notes.lines() == []
+    assert (notes.lines(), read.passages) == ([], ())
 
 
 class Question(NamedTuple):

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from longrank.errors import InputError, IntegrityError
-from longrank.formats.folds import Fold, read_folds, write_folds
+from longrank.formats.folds import Fold, folds_text, write_folds
 from longrank.formats.trec import write_rankings
 from longrank.small_files import RECORD, read_small
 from longrank.storage import MANIFEST, atomic_write, seal, sealed_files, sha256_of, workplace
 from longrank.storage.files import sync_folder, writing
 from longrank.storage.temporaries import temporary_folder
-from longrank.types import Notes, Ranking
+from longrank.types import Ranking
 
 JOURNAL, FOLDS, RUN, TUNING = "values.journal", "folds.json", "run.txt", "tuning.json"
 _UNFINISHED = ".unfinished"
@@ -72,9 +72,8 @@ def check_folds(folder: Path, made: Mapping[str, Fold] | None) -> None:
     path = folder / FOLDS
     if made is None or not path.exists() or _made_folds(folder):
         return
-    with suppress(InputError):
-        if read_folds(path, Notes()) == made:
-            return
+    if path.read_bytes() == folds_text(made).encode():  # of an interrupted search
+        return
     raise InputError("is no part of the earlier result, and would be replaced", path=path, fix="move it")
 
 
