@@ -172,7 +172,9 @@ def test_a_report_of_a_database_or_of_odd_patterns_is_written(
     assert "no file or folder matches" in capsys.readouterr().err
     Path("docs").mkdir()
     Path("docs/d.txt").write_text("Dogs bark.")
-    assert main(["index", "docs/*.txt", "-o", "k", "--report", "docs/.r.txt"]) == 0  # not a match of the pattern
+    Path("docs/.logs").mkdir()
+    for hidden in ("docs/.r.txt", "docs/.logs/r.txt"):  # no matches of the pattern
+        assert main(["index", "docs/**/*.txt", "-o", "k", "--report", hidden]) == 0
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,7 @@ def tune(
             sample_size=sample_size,
             seed=seed,
             folder=output,
+            allow_empty=allow_empty_query,
             workers=workers or cores(),
             progress=advance,
             notes=notes,

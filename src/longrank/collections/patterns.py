@@ -39,9 +39,13 @@ def is_pattern(source: str) -> bool:
 
 def would_match(source: str, path: Path | str) -> bool:
     """Tell whether a source is a pattern that matches a file, which need not exist yet."""
-    is_hidden = Path(path).name.startswith(".") and not Path(source).name.startswith(".")
-    if is_hidden or not is_pattern(source):
+    if not is_pattern(source):
         return False
+    parts = absolute_pattern(source).split("/")
+    first = _n_fixed(parts)
+    below = absolute_path(str(path)).split("/")[first:]
+    if any(part.startswith(".") for part in below) and not any(part.startswith(".") for part in parts[first:]):
+        return False  # wildcards match no hidden names
     patterns = [absolute_pattern(source), absolute_pattern(source, os.path.realpath)]
     files = (absolute_path(str(path)), os.path.realpath(path))  # links lead to the same files
     return any(matches(file.lstrip("/"), patterns) for file in files)

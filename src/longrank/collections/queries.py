@@ -64,9 +64,8 @@ def read_queries(
     if not isinstance(source, str | Path | Collection):
         if format is not None:
             raise InputError("a format is of a file, and these queries are values in memory", got=format)
-        if isinstance(source, Queries) and field is None:  # read before, with remarks, and perhaps with empty texts
-            return Queries(_in_memory(source, None, True, Notes()), notes)
-        return Queries(_in_memory(source, field, allow_empty, notes), notes)
+        read_before = isinstance(source, Queries) and field is None  # with remarks, which are not repeated
+        return Queries(_in_memory(source, field, allow_empty, Notes() if read_before else notes), notes)
 
     def read(place: str, guessed: str | None) -> list[Query]:
         if place.startswith(IRDS):

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.collections import read_qrels
-from longrank.collections.judgments import EARLIER
+from longrank.collections.collection import open_collection
+from longrank.collections.judgments import EARLIER, read_judgments
 from longrank.errors import InputError
 from longrank.evaluation import measures as measuring
 from longrank.evaluation.names import parse_measures
@@ -80,8 +81,10 @@ def evaluate(
     parsed = parse_measures(names, level)
     judged_before = judged_documents(read_qrels(source, notes) for source in _sources(residual))
     judged = read_qrels(qrels, notes)
-    if judged_before:
-        notes.drop(EARLIER)
+    if EARLIER in notes:
+        own = judged_documents([read_judgments(open_collection(qrels).judged_before, Notes())])
+        if all(documents <= judged_before.get(query_id, set()) for query_id, documents in own.items()):
+            notes.drop(EARLIER)
     judgments = residual_qrels(judged, judged_before, notes, place_of(qrels, "the judgments"))
     if level is not None and list(map(str, parse_measures(names))) == list(map(str, parse_measures(names, 2))):
         notes.say("the lowest relevant grade has no effect: no measure takes it, or each has its own")

@@ -54,6 +54,7 @@ def tune(
     samples: int | None = None,
     sample_size: int | None = None,
     seed: int | None = None,
+    allow_empty: bool = False,
     folder: str | Path | None = None,
     workers: int = 1,
     progress: Callable[[int, int], object] | None = None,
@@ -79,6 +80,7 @@ def tune(
         samples: how many samples. Default: 5.
         sample_size: queries in each sample.
         seed: seed of the samples, or of folds that are made. Default: 42.
+        allow_empty: keep queries whose text is empty, which find nothing.
         folder: holds the result; the same call with the same folder resumes. Default: nothing is kept.
         workers: processes. With more than 1 a script needs the usual ``if __name__ == "__main__"``.
         progress: called with the settings just done and with how many there are.
@@ -104,7 +106,7 @@ def tune(
     axes = parse_axes(grid, tunable(preset, settings or {}))
     measure = str(parse_measure(measure))
     judgments = read_qrels(qrels, notes)
-    judged = judged_queries(read_queries(queries, notes), judgments, notes)
+    judged = judged_queries(read_queries(queries, notes, allow_empty=allow_empty), judgments, notes)
     kept = {query.query_id: judgments[query.query_id] for query in judged}
     every = Search(SharedIndex.of(Index.open(index)), preset, settings or {}, judged, kept, measure, k)
     parts, made = read_or_make_folds(folds, list(kept), seed, notes)

@@ -6,7 +6,8 @@ import re
 from base64 import b64decode, b64encode
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from datetime import UTC
+from datetime import UTC, datetime
+from datetime import date as date_type
 from email import policy
 from email.errors import InvalidBase64CharactersDefect, InvalidBase64LengthDefect, MessageError
 from email.message import EmailMessage
@@ -163,7 +164,9 @@ def _parsed(message: EmailMessage) -> Parsed:
 def _date(text: str) -> str:
     """Return the date of a header as ISO 8601 in UTC, so that filters compare dates; empty if it is no date."""
     try:
-        date = parsedate_to_datetime(text)
+        if len(text) == len("2020-01-02") and date_type.fromisoformat(text):
+            return text
+        date = datetime.fromisoformat(text) if text[:4].isdecimal() else parsedate_to_datetime(text)
         return (date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)).isoformat()
     except (ValueError, TypeError, IndexError, OverflowError):
         return ""
