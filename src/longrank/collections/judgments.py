@@ -51,14 +51,20 @@ def read_qrels(source: Any, notes: Notes | None = None) -> Judgments:
     if isinstance(source, Judgments):
         return source
     if isinstance(source, str | Path | Collected):
-        parts = places(source, "qrels")
-        if parts != (str(source),) and open_collection(source).judged_before:
+        if earlier_of(source):
             notes.say(EARLIER)
-        return read_judgments(parts, notes)
+        return read_judgments(places(source, "qrels"), notes)
     qrels = _joined([(_HERE, _checked(_rows(source), _HERE))], notes)
     if not qrels:
         raise InputError("there is no judgment", got=source if isinstance(source, Mapping) else None, fix=_FIX)
     return Judgments(qrels, notes)
+
+
+def earlier_of(source: Any) -> tuple[str, ...]:
+    """Return the files of judgments of earlier rounds of a collection; none of other sources."""
+    if not isinstance(source, str | Path | Collected) or places(source, "qrels") == (str(source),):
+        return ()
+    return open_collection(source).judged_before
 
 
 def read_judgments(sources: Sequence[str], notes: Notes) -> Judgments:

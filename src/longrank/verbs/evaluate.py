@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longrank.collections import read_qrels
-from longrank.collections.collection import open_collection
-from longrank.collections.judgments import EARLIER, read_judgments
+from longrank.collections.judgments import EARLIER, earlier_of, read_judgments
 from longrank.errors import InputError
 from longrank.evaluation import measures as measuring
 from longrank.evaluation.names import parse_measures
@@ -79,12 +78,14 @@ def evaluate(
             raise InputError(f"a {kind} has no effect without a baseline", got=given, fix="name a baseline")
     names = [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else list(measures)
     parsed = parse_measures(names, level)
-    judged_before = judged_documents(read_qrels(source, notes) for source in _sources(residual))
+    remarks = Notes()
+    judged_before = judged_documents(read_qrels(source, remarks) for source in _sources(residual))
+    remarks.drop(EARLIER)  # of rounds before those that are left out
+    notes.merge(remarks)
     judged = read_qrels(qrels, notes)
-    if EARLIER in notes:
-        own = judged_documents([read_judgments(open_collection(qrels).judged_before, Notes())])
-        if all(documents <= judged_before.get(query_id, set()) for query_id, documents in own.items()):
-            notes.drop(EARLIER)
+    own = judged_documents([read_judgments(earlier_of(qrels), Notes())])
+    if own and all(documents <= judged_before.get(query_id, set()) for query_id, documents in own.items()):
+        notes.drop(EARLIER)
     judgments = residual_qrels(judged, judged_before, notes, place_of(qrels, "the judgments"))
     if level is not None and list(map(str, parse_measures(names))) == list(map(str, parse_measures(names, 2))):
         notes.say("the lowest relevant grade has no effect: no measure takes it, or each has its own")

@@ -192,5 +192,7 @@ def test_earlier_judgments_of_a_collection_are_said_to_count_unless_they_are_lef
     residual = evaluate(tmp_path, run, "P@2", residual=str(tmp_path / "judged-before.txt"))
     assert EARLIER not in residual.notes
     assert EARLIER in evaluate(tmp_path, run, "P@2", residual={"q": {"d9": 1}}).notes
+    new = evaluate({"q": {"d3": 1}}, run, "P@2", residual=str(tmp_path))
+    assert EARLIER not in new.notes and new["P@2"] == 0.5
     assert (evaluate(tmp_path, run, "P@2")["P@2"], residual["P@2"]) == (1.0, 0.5)
     assert EARLIER not in evaluate(tmp_path / "qrels.txt", run, "P@2").notes

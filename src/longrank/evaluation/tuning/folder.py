@@ -90,7 +90,7 @@ def _made_folds(folder: Path) -> bool:
 def _unfinished(folder: Path) -> tuple[str, list[str]]:
     """Return the name of the outcome that is being written, empty if there is none, and the checksums of made folds."""
     path = folder / _UNFINISHED
-    name, *checksums = path.read_text(encoding="utf-8").splitlines() if path.exists() else [""]
+    name, *checksums = (path.read_text(encoding="utf-8") if path.exists() else "").splitlines() or [""]
     return name, checksums
 
 

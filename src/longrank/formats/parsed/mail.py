@@ -162,12 +162,15 @@ def _parsed(message: EmailMessage) -> Parsed:
 
 
 def _date(text: str) -> str:
-    """Return the date of a header as ISO 8601 in UTC, so that filters compare dates; empty if it is no date."""
+    """Return the date of a header as ISO 8601, so that filters compare dates; empty if it is no date.
+
+    It is in UTC if its zone is known; names of zones such as CET are not known, and such a time has no zone.
+    """
     try:
         if len(text) == len("2020-01-02") and date_type.fromisoformat(text):
             return text
         date = datetime.fromisoformat(text) if text[:4].isdecimal() else parsedate_to_datetime(text)
-        return (date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)).isoformat()
+        return (date if date.tzinfo is None else date.astimezone(UTC)).isoformat()
     except (ValueError, TypeError, IndexError, OverflowError):
         return ""
 
