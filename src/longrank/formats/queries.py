@@ -54,7 +54,7 @@ def texts_of(record: Mapping[str, Any], place: str, notes: Notes) -> dict[str, s
 
 def _says_nothing(value: Any) -> bool:
     """Tell whether a value is missing or empty: BEIR's queries have an empty ``metadata``."""
-    return is_missing(value) or (isinstance(value, list | dict) and not value)
+    return is_missing(value) or (isinstance(value, list | tuple | dict) and not value)
 
 
 def check_language(record: Mapping[str, Any], path: Path, line: int) -> None:

@@ -38,13 +38,14 @@ class TextLimits:
 class PreparedTexts:
     """Documents ready for the scorer: see `prepared_texts`.
 
-    `ids` are those that were given; `remarks` are on the texts.
+    `query_cut` names the limit that cut the query, empty if none did; `ids` are those that were given; `remarks` are on
+    the texts.
     """
 
     query: Query
     block: Prepared
     cut: tuple[bool, ...]
-    query_cut: bool
+    query_cut: str
     ids: tuple[str, ...] = ()
     remarks: Notes = field(default_factory=Notes)
 
@@ -80,7 +81,9 @@ def prepared_texts(
     if not documents:
         raise InputError("list of documents must not be empty")
     tokenizer = tokenizer_of(scorer)
-    text, query_cut = _shortened(asked, limits.query_tokens, tokenizer)
+    text, is_shorter = _shortened(asked, limits.query_tokens, tokenizer)
+    limit = "the limit of query tokens" if is_shorter else ""
+    query_cut = "the scorer's limit" if scorer.cuts_query(text) else limit
     candidates, cut, given = [], [], [_document(document, number) for number, document in enumerate(documents, 1)]
     for document in given:
         title, whole = readable(document.title), readable(document.text)
@@ -94,9 +97,7 @@ def prepared_texts(
     block, fewer = _at_most(scorer.noting(remarks).prepare(candidates, statistics), limits.passages)
     unread = tuple(a or b for a, b in zip(cut, fewer, strict=True))
     ids = tuple(document.doc_id for document in given)
-    return PreparedTexts(
-        Query("q", text), block, unread, query_cut or scorer.cuts_query(text), ids, remarks.copy(places=False)
-    )
+    return PreparedTexts(Query("q", text), block, unread, query_cut, ids, remarks.copy(places=False))
 
 
 def _labelled(documents: Any) -> Any:

@@ -217,9 +217,7 @@ class Reranker:
     def _noted(self, prepared: PreparedTexts) -> Notes:
         """Return notes of one query: whether the scorer or the limits cut it, and how many documents the limits cut."""
         notes = Notes()
-        notes.add("queries cut at the scorer's limit", count=int(self.scorer.cuts_query(prepared.query.text)))
-        by_limit = prepared.query_cut and not self.scorer.cuts_query(prepared.query.text)
-        notes.add("queries cut at the limit of query tokens", count=int(by_limit))
+        notes.add(f"queries cut at {prepared.query_cut}", count=bool(prepared.query_cut))
         notes.add("documents cut at the limits of reading", count=sum(prepared.cut))
         if self.unit == MixedScorer.unit:
             notes.say("mixed scores compare the passages of a single call: they are no measure of a text alone")

@@ -106,8 +106,5 @@ def document_departures(entry: CatalogueEntry | None, n_docs: int) -> list[str]:
 def _queries(place: str | None) -> list[Query]:
     if not place:
         return []
-    if place.startswith(IRDS):
-        return read_queries(place)
-    path = Path(place) / "queries.jsonl"
-    packed = path.with_name("queries.jsonl.gz")
-    return read_queries(packed if packed.is_file() else path, Notes())
+    plain, packed = (Path(place) / name for name in ("queries.jsonl", "queries.jsonl.gz"))
+    return read_queries(place if place.startswith(IRDS) else packed if packed.is_file() else plain)

@@ -88,4 +88,8 @@ def _is_foreign(manifest: Path) -> bool:
         value = json.loads(read_small(manifest, RECORD))
     except (ValueError, RecursionError, OSError, InputError):
         return False
-    return isinstance(value, dict) and "files" not in value and not str(value.get("format")).startswith("longrank ")
+    if not isinstance(value, dict) or str(value.get("format")).startswith("longrank "):
+        return False
+    files = value.get("files")
+    named = list(files.values()) if isinstance(files, dict) else []
+    return not any(isinstance(file, dict) and "sha256" in file for file in named)

@@ -21,7 +21,7 @@ from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
 from longrank.registries import check_at_least, names_in
 from longrank.retrieval.stores import check_no_filter, check_no_language, is_store, open_store
-from longrank.text.words import readable
+from longrank.text.words import query_text
 from longrank.types import Notes, Query
 
 
@@ -80,8 +80,7 @@ def search(
     """
     if not isinstance(query, str):
         raise InputError("search takes one query, a text", got=type(query).__name__, fix="rerank takes many")
-    if not query.strip():
-        raise InputError("the query is empty")
+    query = query_text(query)
     check_at_least("k", k, 1)
     check_at_least("passages", passages, 0)
     condition = parsed_filter(filter)
@@ -106,7 +105,7 @@ def search(
         opened = open_pipeline(index, pipeline, assignments=assignments, **options)
         check_fields(opened.index, show or ())
     bound = filtered(opened, condition, notes)
-    (topic,) = in_language([Query("q", readable(query))], lang, opened.index.options, notes)
+    (topic,) = in_language([Query("q", query)], lang, opened.index.options, notes)
     if isinstance(pipeline, Pipeline):
         bound = noting(bound, notes)
     note_cut_queries(bound, [topic], notes)

@@ -123,6 +123,8 @@ def test_manifests_of_other_programs_are_left_alone(tmp_path: Path) -> None:
     longrank.Index.build([("d", "Dogs bark.")], tmp_path / "site" / "index")
     n = longrank.check(tmp_path / "site")
     (tmp_path / "site" / "manifest.json").write_text('{"name": "A web page", "icons": []}')
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "manifest.json").write_text('{"files": {"main.js": "/static/main.js", "n": 1}}')
     assert longrank.check(tmp_path / "site") == n > 0
     (tmp_path / "site" / "index" / "manifest.json").write_text('{"format": "longrank index"}')
     with pytest.raises(IntegrityError, match="cannot be read"):
