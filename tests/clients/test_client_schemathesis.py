@@ -19,9 +19,13 @@ pytestmark = [needs("schemathesis"), pytest.mark.timeout(600)]
 
 PHASES, CHECKS = ("--phases", "examples,coverage,fuzzing"), ("--checks", "all")
 REPEATABLE = ("--seed", "1", "--generation-database", "none", "--no-color")
+# A request that fits the schema may name a field that no document has, or cut texts by its deadline against its own
+# `truncation`: 422.
+ALLOWED = '[checks.positive_data_acceptance]\nexpected-statuses = ["2xx", "404", "422", "429"]\n'
 
 
 def test_thousands_of_requests_are_answered_as_described(tmp_path: Path) -> None:
+    (tmp_path / "schemathesis.toml").write_text(ALLOWED, encoding="utf-8")
     index = tmp_path / "examples.index"
     assert main(["index", str(ROOT / "examples" / "docs.jsonl"), "-o", str(index)]) == 0
     serve = [sys.executable, "-m", "longrank", "serve", str(index), "--pipeline", "lexical", "--pipeline", "bm25"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,10 @@ class LivingMetadata(Remembered):
         return Column(name, np.concatenate(numbers).astype(np.uint32), values, self.n_docs)
 
 
-def metadata_of(parts: Sequence[Part]) -> Metadata | LivingMetadata | None:
+Stored: TypeAlias = Metadata | LivingMetadata
+
+
+def metadata_of(parts: Sequence[Part]) -> Stored | None:
     """Return the metadata of the living documents of some segments; None if no segment has any."""
     if all(part.metadata is None for part in parts):
         return None

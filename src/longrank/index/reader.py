@@ -30,7 +30,7 @@ from longrank.index.filters import Filter, note_other_kinds
 from longrank.index.folder import VECTORS, open_parts, place_of, read_manifest
 from longrank.index.languages import Languages, keeping
 from longrank.index.living import Readers, readers_of
-from longrank.index.living_metadata import metadata_of
+from longrank.index.living_metadata import Stored, metadata_of
 from longrank.index.options import IndexOptions, note_copied
 from longrank.index.parts import Part, digest_of_parts
 from longrank.storage import MANIFEST
@@ -297,6 +297,17 @@ class Index(Changeable):
         number = self.number(doc_id)
         return {} if self.stored is None else self.stored.of(number)
 
+    def stored_metadata(self) -> Stored:
+        """Return the metadata of all documents.
+
+        Raises:
+            InputError: there is none.
+        """
+        if self.stored is None:
+            fix = "no document has other fields than title and text, or an earlier version built it; build it again"
+            raise InputError("the index holds no metadata", about=("index",), fix=fix)
+        return self.stored
+
     def mask(self, filter: Filter, notes: Notes | None = None) -> NDArray[np.bool_]:
         """Return bool[D], True for the documents that match a filter; not to be changed.
 
@@ -308,12 +319,10 @@ class Index(Changeable):
         Raises:
             InputError: a field that no document has, or values of another type than the documents'.
         """
-        if self.stored is None:
-            fix = "no document has other fields than title and text, or an earlier version built it; build it again"
-            raise InputError("the index holds no metadata", path=self.place, fix=fix)
-        mask = self.stored.mask(filter)
+        stored = self.stored_metadata()
+        mask = stored.mask(filter)
         if notes is not None:
-            note_other_kinds(filter, self.stored, notes)
+            note_other_kinds(filter, stored, notes)
             if mask.all() or not mask.any():
                 notes.say(f"{'every' if mask.any() else 'no'} document matches the filter")
         return mask

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from longrank.errors import InputError
 from longrank.index import Index
 from longrank.index.columns import OBJECT
 from longrank.index.filters import Filter
-from longrank.index.living_metadata import LivingMetadata
-from longrank.index.metadata import Metadata
+from longrank.index.living_metadata import Stored
 from longrank.ranking.found import Result
 from longrank.types import Query
-
-Stored: TypeAlias = Metadata | LivingMetadata
 
 FACET_VALUES = 20
 """Largest number of values of a facet."""
@@ -44,12 +40,12 @@ def check_fields(index: Index, names: Sequence[str]) -> Stored | None:
     Raises:
         InputError: names the first such field, and suggests the nearest.
     """
-    if names and index.stored is None:
-        raise InputError("the index holds no metadata", path=index.place, got=names[0], fix="build it again")
+    if not names:
+        return index.stored
+    stored = index.stored_metadata()
     for name in names:
-        assert index.stored is not None
-        index.stored.check_field(name)
-    return index.stored
+        stored.check_field(name)
+    return stored
 
 
 def _chosen(metadata: dict[str, Any], show: Sequence[str] | None) -> dict[str, Any]:

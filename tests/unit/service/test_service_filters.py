@@ -91,7 +91,9 @@ def test_an_index_without_metadata_takes_no_filter(tmp_path: Path) -> None:
     engine.load()
     reply = asked(engine, {"query": "fox", "filter": {"year": 1}})
     assert reply.status == 422
-    assert "the index holds no metadata" in reply.json["message"]
+    assert reply.json["message"].startswith("the index holds no metadata; no document has other fields")  # and no path
+    for names in ({"show": ["year"]}, {"facets": ["year"]}):
+        assert asked(engine, {"query": "fox", **names}).json["message"] == reply.json["message"]
     assert asked(engine, {"query": "fox"}).status == 200
 
 
