@@ -115,8 +115,6 @@ def test_the_record_says_what_it_was_calibrated_on(bert: str, index: Index, quan
 
 @needs("openvino")
 @pytest.mark.neural
-@needs("openvino")
-@pytest.mark.neural
 def test_another_graph_of_the_same_calibration_is_another_fingerprint(quantized: Path, tmp_path: Path) -> None:
     shutil.copytree(quantized, tmp_path / "other")
     record = json.loads((quantized / "quantization.json").read_text())
@@ -143,6 +141,8 @@ def test_vectors_in_int8_do_not_depend_on_the_length_that_a_batch_is_padded_to(t
     np.testing.assert_allclose(alone, together, atol=0.01)
 
 
+@needs("openvino")
+@pytest.mark.neural
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path, bert: str, index: Index, quantized: Path) -> None:
     with cache_in(tmp_path / "cache"):  # the graph is exported again, whose names count those of the process
         quantize_model(bert, "cross-encoder", index, queries(5), tmp_path / "again", pairs=12, notes=Notes())

@@ -453,6 +453,7 @@ def test_a_copy_of_a_reranker_has_its_settings_and_its_model(tmp_path: Path, mon
 
 
 def test_a_slice_keeps_the_ranks() -> None:
+    pytest.importorskip("pandas")
     ranked = Reranker("lexical").rank("fox", ["fox", "a fox or moon or two", "the moon"])
     assert ranked[1:].to_frame()["rank"].tolist() == [1, 2]
     assert ranked[1:][1:].to_frame()["rank"].tolist() == [2]

@@ -113,7 +113,10 @@ def test_a_pipeline_without_a_scorer_keeps_the_stores_ranking_and_nothing_found_
 
 @pytest.mark.parametrize(
     ("pipeline", "stage"),
-    [("rm3", "BM25, k1 = 0.9, b = 0.4, rm3"), ("hybrid", "BM25, k1 = 0.9, b = 0.4 fused with dense passages")],
+    [
+        ("rm3", "BM25, k1 = 0.9, b = 0.4, rm3"),
+        pytest.param("hybrid", "BM25, k1 = 0.9, b = 0.4 fused with dense passages", marks=pytest.mark.neural),
+    ],
 )
 def test_a_first_stage_of_the_pipeline_with_feedback_or_vectors_is_noted(
     shelf: Shelf, pipeline: str, stage: str

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("torch", reason="needs the extra neural")
+
 from longrank.errors import InputError, IntegrityError
 from longrank.formats.folds import Fold
 from longrank.formats.trec import read_run
