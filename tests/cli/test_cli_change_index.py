@@ -185,6 +185,7 @@ def test_wrong_changes_are_one_line_and_change_nothing(
 
 
 def test_an_update_reports_the_files_that_it_skips_and_may_repeat_the_options_of_reading(notes_folder: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra files")
     reading = ["--exclude", "drafts/", "--exclude", "old/", "--encoding", "utf8", "--max-ratio", "100"]
     assert main(["index", "notes", "-o", "other.index", *reading]) == 0
     reading = ["--exclude", "old/", "--exclude", "drafts/", "--encoding", "UTF-8"]

@@ -731,6 +731,7 @@ def related_parts(rels: str, folder: str, parts: dict[str, str]) -> dict[str, st
 
 
 def test_diagrams_charts_and_comments_follow_their_slide(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
     path = pptx(tmp_path / "a.pptx", [("One", "first"), ("Two", "second")])
     funnel = "<c><strDim><lvl><pt>Prospects</pt></lvl></strDim><numDim><lvl><pt>12.5</pt></lvl></numDim></c>"
     parts = _DRAWN | {"chartEx": funnel, "comments": "<c><cm><text>Why?</text></cm></c>"}
@@ -741,6 +742,7 @@ def test_diagrams_charts_and_comments_follow_their_slide(tmp_path: Path) -> None
 
 
 def test_a_word_file_has_headers_comments_and_drawings_once_and_headings_of_derived_styles(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
     styles = (
         '<s xmlns:w="w"><w:style w:styleId="H"><w:name w:val="heading 2"/></w:style>'
         '<w:style w:styleId="Mine"><w:name w:val="Mine"/><w:basedOn w:val="H"/></w:style>'
@@ -756,6 +758,7 @@ def test_a_word_file_has_headers_comments_and_drawings_once_and_headings_of_deri
 
 
 def test_a_damaged_part_beside_the_text_is_counted(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
     parts = related_parts("word/_rels/document.xml.rels", "word", {"comments": "<c>", "chart": "no XML"})
     document = parsed(docx(tmp_path / "a.docx", paragraph("text"), **parts), "docx")
     assert document.text == "text"
@@ -763,6 +766,7 @@ def test_a_damaged_part_beside_the_text_is_counted(tmp_path: Path) -> None:
 
 
 def test_comments_and_objects_of_an_opendocument_text_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
     body = "<text:p>a<office:annotation><text:p>Why?</text:p></office:annotation></text:p><object/>"
     document = parsed(odt(tmp_path / "a.odt", body), "odt")
     assert document.text == "a"
@@ -770,6 +774,7 @@ def test_comments_and_objects_of_an_opendocument_text_are_counted(tmp_path: Path
 
 
 def test_headers_and_footers_of_an_opendocument_text_come_once_at_its_end(tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
     page = "<style:{0}><text:p>{1}</text:p></style:{0}>".format
     styles = (
         '<s xmlns:style="style" xmlns:text="text"><style:header-style/>'

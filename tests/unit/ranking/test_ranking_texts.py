@@ -268,6 +268,7 @@ def test_a_query_without_words_and_mixed_scores_are_noted(reranker: Reranker) ->
 
 
 def test_texts_beside_an_index_of_several_languages_are_said_to_be_read_in_one_way(tmp_path: Path) -> None:
+    pytest.importorskip("Stemmer", reason="needs the extra languages")
     rows = [{"id": "a", "text": "Die Häuser am Meer", "lang": "de"}, {"id": "b", "text": "houses", "lang": "en"}]
     index = Index.build(rows, tmp_path / "index", analyzer_field="lang")
     said = "texts without an index are read by the analyzer 'porter', in any language"
@@ -369,6 +370,7 @@ def test_decomposed_letters_that_no_scorer_of_words_reads_are_not_noted() -> Non
 
 
 def test_reranked_queries_with_decomposed_letters_are_noted(tmp_path: Path) -> None:
+    pytest.importorskip("Stemmer", reason="needs the extra languages")
     for analyzer, lines in (("none", [f"queries {DECOMPOSED}: 1 (first: 1)"]), ("french", [])):
         index = Index.build([("a", "caf\u00e9 tea")], tmp_path / analyzer, analyzer=analyzer)
         notes = Notes()
