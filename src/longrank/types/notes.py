@@ -13,7 +13,8 @@ os.register_at_fork(after_in_child=_ADDING._at_fork_reinit)  # type: ignore[attr
 class Notes:
     """Counts remarks on accepted input, so that nothing is skipped, capped or repaired silently.
 
-    Readers and scorers call `add`; the command line prints `lines()` once at the end. Several threads may add.
+    Readers and scorers call `add`; the command line prints `lines()` once at the end. Several threads may add: so
+    remarks are read in a copy of the dictionary, which is one step, where a list of its items is not.
     """
 
     def __init__(self) -> None:
@@ -42,9 +43,9 @@ class Notes:
     def merge(self, later: Notes, part: str = "") -> None:
         """Add all remarks of `later`, after the remarks so far; `part` is put before each."""
         before = f"{part}: " if part else ""
-        for kind, count in list(later._counts.items()):
+        for kind, count in later._counts.copy().items():
             self._count(before + kind, count)
-        for kind, first in list(later._first.items()):
+        for kind, first in later._first.copy().items():
             self._first.setdefault(before + kind, first)
 
     def copy(self, *, places: bool = True) -> Notes:
@@ -58,7 +59,7 @@ class Notes:
     def since(self, before: Notes) -> Notes:
         """Return the remarks that were added after `before`, a copy of these; first places are those of this object."""
         added = Notes()
-        for kind, count in list(self._counts.items()):
+        for kind, count in self._counts.copy().items():
             if kind not in before._counts or count > before[kind]:
                 added._counts[kind] = count - before[kind]
                 added._first |= {kind: self._first[kind]} if kind in self._first else {}
@@ -78,7 +79,7 @@ class Notes:
 
     def lines(self) -> list[str]:
         """Return one readable line per kind, e.g. ``"tied scores: 3 (first: run.txt:7)"``."""
-        return [self._line(kind, count) for kind, count in list(self._counts.items())]
+        return [self._line(kind, count) for kind, count in self._counts.copy().items()]
 
     def _line(self, kind: str, count: int) -> str:
         if count == 0:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -18,6 +19,7 @@ from longrank.collections.patterns import (
     absolute_paths,
     absolute_pattern,
     is_pattern,
+    matches,
     matching,
 )
 from longrank.errors import InputError
@@ -73,7 +75,7 @@ def places_now(sources: Sources, index: Path) -> list[str]:
     places: list[str] = []
     for place in sources.places:
         if stands_for_matches(place, sources):
-            there = filter(os.path.exists, matching(place))
+            there = filter(os.path.exists, sorted(glob(place, recursive=True)) or matching(place))  # noqa: PTH207
             matched = (path for path in there if Path(path).resolve() != index.resolve())
             places += dict.fromkeys(map(absolute, matched))
         else:
@@ -82,10 +84,16 @@ def places_now(sources: Sources, index: Path) -> list[str]:
 
 
 def stands_for_matches(place: str, sources: Sources) -> bool:
-    """Tell whether a source is a pattern; a file or folder of the last time is none, even if it is gone."""
-    if is_address(place) or not is_pattern(place):
+    """Tell whether a source is a pattern; a file or folder of the last time is none, even if it is gone.
+
+    A file may have the pattern as its name, and be a match or new: then the files that only the pattern finds tell.
+    """
+    if is_address(place) or not has_magic(place):
         return False
-    return not any(Path(file).is_relative_to(place) for file in sources.files)
+    if is_pattern(place) and not any(Path(file).is_relative_to(place) for file in sources.files):
+        return True
+    others = (Path(file) for file in sources.files if not any(map(Path(file).is_relative_to, sources.places)))
+    return any(matches(str(path).lstrip("/"), [place]) for file in others for path in (file, *file.parents))
 
 
 def states_of(

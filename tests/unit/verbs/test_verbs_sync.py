@@ -939,3 +939,33 @@ def test_an_index_of_an_earlier_version_keeps_the_files_that_a_pattern_matched(f
     files = [str(folder / name) for name in ("a.txt", "b.txt")]
     sync(files, tmp_path / "index")
     assert not any(sync([str(folder / "*.txt")], tmp_path / "index"))
+
+
+@pytest.mark.parametrize("name", ["faq?.md", "*.md", "faq[12].md"])
+def test_a_file_whose_name_is_the_pattern_takes_no_documents_away(name: str, tmp_path: Path) -> None:
+    for number in (1, 2):
+        (tmp_path / f"faq{number}.md").write_text(f"question {number}")
+    index = sync([tmp_path / name], tmp_path / "index") and tmp_path / "index"
+    (tmp_path / name).write_text("what is it")
+    for _ in range(2):  # the file may be one of the matches by the second time
+        assert sync([tmp_path / name], index).vanished == []
+        assert {"faq1.md", "faq2.md"} <= {document.doc_id for document in Index(index)}
+    (tmp_path / name).unlink()
+    update(index)
+    assert {document.doc_id for document in Index(index)} == {"faq1.md", "faq2.md"}
+
+
+def test_a_folder_whose_name_looks_like_a_pattern_stays_a_folder(tmp_path: Path) -> None:
+    for folder in ("docs [old]", "docs o"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.md").write_text(f"of {folder}")
+    sources = [tmp_path / "docs [old]"]
+    sync(sources, tmp_path / "index")
+    (tmp_path / "docs [old]" / "b.md").write_text("new")
+    assert sync(sources, tmp_path / "index").vanished == []
+    assert Index(tmp_path / "index").n_docs == 2
+    for name in ("a.md", "b.md"):
+        (tmp_path / "docs [old]" / name).unlink()
+    with pytest.raises(InputError):
+        sync(sources, tmp_path / "index")
+    assert Index(tmp_path / "index").n_docs == 2
