@@ -10,10 +10,12 @@ from typing import Any
 from longrank.collections.documents import read_documents
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
+from longrank.formats.jsonl import SURROGATES
 from longrank.formats.records import ID_KEYS
 from longrank.formats.spans import spans_of
 from longrank.protocols import Candidate, CollectionStatistics
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
+from longrank.registries import check_at_least
 from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
 from longrank.text.analysis import Analyzer
@@ -27,11 +29,16 @@ _CHARACTERS_PER_TOKEN = 100  # most tokens are shorter; only a beginning of the 
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """Limits of reading: tokens per document, passages per document, tokens of the query; None: no limit."""
+    """Limits of reading, 1 or more: tokens per document, passages per document, tokens of the query; None: no limit."""
 
     document_tokens: int | None = None
     passages: int | None = None
     query_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("document_tokens", "passages", "query_tokens"):
+            if (limit := getattr(self, name)) is not None:
+                check_at_least(name, limit, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,8 @@ def prepared_texts(
         raise InputError(
             "limits must be TextLimits", got=limits, fix="from longrank.ranking.prepared_texts import TextLimits"
         )
-    asked = query_text(query)
+    asked, remarks = query_text(query), Notes()
+    _note_replaced(query, asked, remarks)
     documents = listed_texts(_labelled(documents), "texts")
     if not documents:
         raise InputError("list of documents must not be empty")
@@ -87,17 +95,22 @@ def prepared_texts(
     candidates, cut, given = [], [], [_document(document, number) for number, document in enumerate(documents, 1)]
     for document in given:
         title, whole = readable(document.title), readable(document.text)
+        _note_replaced(document.title + document.text, title + whole, remarks)
         read, shortened = _shortened(whole, limits.document_tokens, tokenizer)
         known = _beginning(document, len(read)) if shortened else document
         named = _named(replace(known, title=title, text=read))
         candidates.append(Candidate(Query("q", text), named, 0.0))
         cut.append(shortened)
     statistics = statistics or TextStatistics([candidate.document for candidate in candidates], analyzer)
-    remarks = Notes()
     block, fewer = _at_most(scorer.noting(remarks).prepare(candidates, statistics), limits.passages)
     unread = tuple(a or b for a, b in zip(cut, fewer, strict=True))
     ids = tuple(document.doc_id for document in given)
     return PreparedTexts(Query("q", text), block, unread, query_cut, ids, remarks.copy(places=False))
+
+
+def _note_replaced(given: str, read: str, remarks: Notes) -> None:
+    """Count the lone surrogates that `readable` has replaced."""
+    remarks.add(SURROGATES, count=read.count("\ufffd") - given.count("\ufffd"))
 
 
 def _labelled(documents: Any) -> Any:

@@ -142,7 +142,9 @@ def _lists(examples: Sequence[Example]) -> list[Example]:
 
 
 def check_examples(settings: PassageTraining, examples: ExampleFile, notes: Notes) -> None:
-    """Refuse examples from which the losses cannot learn, and count contradictions; reads every example.
+    """Refuse examples from which the losses cannot learn, and count contradictions and unused scores of a teacher.
+
+    Every example is read.
 
     Raises:
         InputError: an unknown loss, no loss, or a line with no example or an unsuitable example; names the line.
@@ -154,8 +156,11 @@ def check_examples(settings: PassageTraining, examples: ExampleFile, notes: Note
             fix = "use groups with margin-mse or kl"
             raise InputError(f"the loss {term.name} is of single texts, which have no teacher here", fix=fix)
     width, labels = len(examples[0].texts), Labels()
+    learns_from_teacher = any(loss_kind(term).needs == "teacher" for term in settings.loss)
     for i, example in enumerate(examples):
         labels.add(example)
+        unused = example.taught is not None and not learns_from_teacher
+        notes.add("examples with scores of a teacher, from which no loss learns", f"{examples.path}:{i + 1}", unused)
         fault = loss_fault(settings.loss, "texts", width, taught=example.taught is not None)
         if len(example.texts) != width:
             fault = f"examples of different sizes: the first has {width} texts, this one {len(example.texts)}"

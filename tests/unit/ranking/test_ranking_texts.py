@@ -454,6 +454,21 @@ def test_a_copy_of_a_reranker_has_its_settings_and_its_model(tmp_path: Path, mon
             copy.copy(one)
 
 
+@pytest.mark.parametrize("limit", ["document_tokens", "passages", "query_tokens"])
+@pytest.mark.parametrize("value", [0, -1, True, 1.5])
+def test_limits_of_reading_are_whole_numbers_above_0(limit: str, value: object) -> None:
+    with pytest.raises(InputError, match=f"{limit} must be "):
+        TextLimits(**{limit: value})
+
+
+def test_lone_surrogates_are_replaced_and_counted() -> None:
+    reranker = Reranker("lexical")
+    texts = [{"title": "fox \ud800", "text": "the fox \udc00\ufffd"}, "moon \ud83e\udd8a"]
+    assert reranker.rank("fox \ud800", ["fox"]).notes["lone surrogates replaced by U+FFFD"] == 1
+    assert reranker.rank("fox", texts).notes["lone surrogates replaced by U+FFFD"] == 4
+    assert reranker.rank("fox", ["fox \ufffd \U0001f98a"]).notes["lone surrogates replaced by U+FFFD"] == 0
+
+
 def test_a_slice_keeps_the_ranks() -> None:
     pytest.importorskip("pandas")
     ranked = Reranker("lexical").rank("fox", ["fox", "a fox or moon or two", "the moon"])

@@ -118,6 +118,13 @@ def test_a_row_and_a_group_are_a_line_each(tmp_path: Path) -> None:
     assert ExampleFile(tmp_path / "file", Notes())[1] == Example("q", ("t", "ü"), (1.0, 0.0), (2.0, 1.0))
 
 
+def test_lone_surrogates_of_examples_are_replaced_and_counted(tmp_path: Path) -> None:
+    write_examples([{"query": "q", "text": "a \ud800 ü", "label": 1}], tmp_path / "file")
+    notes = Notes()
+    assert ExampleFile(tmp_path / "file", notes)[0].texts == ("a \ufffd ü",)
+    assert notes["lone surrogates replaced by U+FFFD"] == 1
+
+
 def test_rows_are_examples_as_they_are(tmp_path: Path) -> None:
     write_rows(ROWS, tmp_path / "rows.jsonl")
     assert list(ExampleFile(tmp_path / "rows.jsonl", Notes())) == [example_of_row(row) for row in ROWS]

@@ -59,6 +59,16 @@ def test_a_training_says_that_labels_contradict_each_other(tmp_path: Path) -> No
     assert f"{tmp_path / 'rows.jsonl'}:3" in line
 
 
+@pytest.mark.parametrize(("loss", "unused"), [("lce", 2), ("margin-mse", 0)])
+def test_scores_of_a_teacher_from_which_no_loss_learns_are_counted(loss: str, unused: int, tmp_path: Path) -> None:
+    settings = load_training("monobert", ["network.model=x", f'loss=[{{name="{loss}"}}]'])
+    assert isinstance(settings, PassageTraining)
+    write_examples([group("q", ["a", "b"], [2, 1]), group("p", ["a", "b"], [2, 1])], tmp_path / "groups.jsonl")
+    notes = Notes()
+    check_examples(settings, ExampleFile(tmp_path / "groups.jsonl", notes), notes)
+    assert notes["examples with scores of a teacher, from which no loss learns"] == unused
+
+
 def test_nothing_relevant_is_refused() -> None:
     with pytest.raises(InputError, match="no relevant text"):
         Development([row("q", "a", 0.0)], "RR")

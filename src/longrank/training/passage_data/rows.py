@@ -15,6 +15,7 @@ from longrank.errors import InputError
 from longrank.formats.lines import Line
 from longrank.storage import atomic_write
 from longrank.storage.files import sync_folder, writing
+from longrank.text.words import readable
 from longrank.types import Query
 
 
@@ -62,7 +63,9 @@ def write_records(records: Iterable[Mapping[str, Any]], path: Path, noun: str, *
     check_not_packed(path)
     with atomic_write(path, "w", None if before is None else partial(_remove, before)) as stream:
         for record in records:
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+            line = json.dumps(record, ensure_ascii=False)
+            is_text = readable(line) == line  # else escaped: readers count lone surrogates
+            stream.write((line if is_text else json.dumps(record)) + "\n")
             n += 1
         if not n:
             raise InputError(f"no {noun} to write, so there is nothing to train on", path=path)
