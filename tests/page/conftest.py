@@ -129,6 +129,7 @@ def show(browser: Any, profiles: dict[str, list[Any]]) -> Iterator[Callable[...,
         if not left:
             left.append(browser.new_context(**options))
             left[-1].add_init_script(WATCH)
+            left[-1].route("**/none", lambda route: route.abort())  # Chromium lets requests pass a page's first route
         page, seen = left.pop().new_page(), []
         page.set_default_timeout(30_000)  # a browser beside a full suite on two cores is slow
 

@@ -25,7 +25,7 @@ def judged_documents(qrels: Iterable[Qrels]) -> Judged:
 
 
 def residual_qrels(qrels: Qrels, before: Judged, notes: Notes | None = None, place: str = "the judgments") -> Qrels:
-    """Return judgments without the documents judged before; a query that keeps no grade from 0 on is left out.
+    """Return judgments without the documents judged before; a query that loses all its grades from 0 on is left out.
 
     Args:
         qrels: the judgments.
@@ -42,7 +42,7 @@ def residual_qrels(qrels: Qrels, before: Judged, notes: Notes | None = None, pla
         query_id: {doc_id: grade for doc_id, grade in grades.items() if doc_id not in before.get(query_id, ())}
         for query_id, grades in qrels.items()
     }
-    kept = {query_id: grades for query_id, grades in rest.items() if max(grades.values(), default=-1) >= 0}
+    kept = {query_id: grades for query_id, grades in rest.items() if grades == qrels[query_id] or _has_judged(grades)}
     if qrels and not kept:
         raise InputError(
             "every judged document was judged before", about=("qrels",), fix="are they the same judgments?"
@@ -55,6 +55,10 @@ def residual_qrels(qrels: Qrels, before: Judged, notes: Notes | None = None, pla
     if barren := sum(_has_relevant(qrels[query_id]) and not _has_relevant(kept[query_id]) for query_id in kept):
         notes.say(f"{barren} of {len(kept)} topics of {place} have no relevant document left (count as 0)")
     return kept
+
+
+def _has_judged(grades: Mapping[str, int]) -> bool:
+    return max(grades.values(), default=-1) >= 0
 
 
 def _has_relevant(grades: Mapping[str, int]) -> bool:

@@ -14,9 +14,10 @@ from urllib.parse import unquote
 
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
-from longrank.formats.jsonl import id_of, parse_object
+from longrank.formats.jsonl import SURROGATES, id_of, parse_object
 from longrank.formats.lines import TEXT_IN_MEMORY, Line, TextOptions, read_lines
 from longrank.formats.metadata import is_missing
+from longrank.formats.strict_json import repaired
 from longrank.formats.topics import Topic, field_among, read_sgml_topics
 from longrank.formats.topics_xml import read_xml_topics
 from longrank.registries import lookup, suggestion
@@ -239,6 +240,19 @@ def query_of(topic: Topic, text: str, name: str, *, path: Path, notes: Notes, al
     if _ENTITY.search(text):
         notes.add("queries with entities such as &amp;, read as they stand", f"{path}:{topic.line}")
     return Query(topic.query_id, text, topic.fields)
+
+
+def query_text(query: Any, notes: Notes) -> str:
+    """Return the text of a query in memory; its lone surrogates become U+FFFD and are counted.
+
+    Raises:
+        InputError: it is empty or no text.
+    """
+    if not isinstance(query, str) or not query.strip():
+        raise InputError("the query is empty" if isinstance(query, str) else "the query is not a text", got=query)
+    text, replaced = repaired(query)
+    notes.add(SURROGATES, "the query", replaced)
+    return str(text)
 
 
 def _filled(lines: Iterable[Line]) -> Iterator[Line]:

@@ -35,6 +35,7 @@ BEIR_COLUMNS = ["query-id", "corpus-id", "score"]
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 MAX_GRADE = 127
 REPEATED = "repeated judgments with the same grade"
+BARREN = "judged queries without a relevant document"
 _BEGINNING = 1 << 16  # bytes that hold the first line of a run
 
 
@@ -136,7 +137,7 @@ def note_judgments(qrels: Qrels, path: Path, notes: Notes) -> None:
     negative = sum(grade < 0 for judged in qrels.values() for grade in judged.values())
     notes.add("negative grades, read as not judged", str(path), negative)
     barren = [query_id for query_id, judged in qrels.items() if max(judged.values()) < 1]
-    notes.add("judged queries without a relevant document", f"{path}, {barren[0] if barren else ''}", len(barren))
+    notes.add(BARREN, f"{path}, {barren[0] if barren else ''}", len(barren))
 
 
 def write_qrels(qrels: Qrels, path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from longrank.config import Assignments, listed
+from longrank.formats.queries import query_text
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.filters import Filter
@@ -26,7 +27,6 @@ from longrank.ranking.settings import default_pipeline, load_pipeline, with_abso
 from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
 from longrank.registries import check_at_least
-from longrank.text.words import query_text
 from longrank.types import Notes, Query
 
 
@@ -103,12 +103,13 @@ class LazySearcher:
                 `load`.
         """
         check_at_least("k", k, 1)
-        asked = query_text(query)
+        own = Notes()  # of this search alone: each filter is remarked on
+        asked = query_text(query, own)
         condition = parsed_filter(filter)
         pipeline = self.load()
         by = None if self.deadline is None else Deadline(self.deadline)
         with self._lock:
-            before, own = self._notes.copy(), Notes()  # of this search alone: each filter is remarked on
+            before = self._notes.copy()
             bound = filtered(pipeline, condition, own)
             (within,) = in_language([Query("q", asked, fields)], None, pipeline.index.options, own)
             note_cut_queries(bound, [within], own)

@@ -11,8 +11,10 @@ from longrank.collections.documents import read_documents
 from longrank.errors import InputError
 from longrank.formats.ids import check_id
 from longrank.formats.jsonl import SURROGATES
+from longrank.formats.queries import query_text
 from longrank.formats.records import ID_KEYS
 from longrank.formats.spans import spans_of
+from longrank.formats.strict_json import repaired
 from longrank.protocols import Candidate, CollectionStatistics
 from longrank.ranking.passages import PassageDocumentScorer, Prepared
 from longrank.registries import check_at_least
@@ -20,7 +22,6 @@ from longrank.scoring.lexical import TextStatistics
 from longrank.storage import digest_of
 from longrank.text.analysis import Analyzer
 from longrank.text.windows import OffsetTokenizer, Units, whitespace_words, wordpieces
-from longrank.text.words import query_text, readable
 from longrank.types import UNMATCHED, Document, Notes, Query, id_of, is_frame
 
 _LABELS = Path("labels")
@@ -83,8 +84,8 @@ def prepared_texts(
         raise InputError(
             "limits must be TextLimits", got=limits, fix="from longrank.ranking.prepared_texts import TextLimits"
         )
-    asked, remarks = query_text(query), Notes()
-    _note_replaced(query, asked, remarks)
+    remarks = Notes()
+    asked = query_text(query, remarks)
     documents = listed_texts(_labelled(documents), "texts")
     if not documents:
         raise InputError("list of documents must not be empty")
@@ -94,8 +95,8 @@ def prepared_texts(
     query_cut = "the scorer's limit" if scorer.cuts_query(text) else limit
     candidates, cut, given = [], [], [_document(document, number) for number, document in enumerate(documents, 1)]
     for document in given:
-        title, whole = readable(document.title), readable(document.text)
-        _note_replaced(document.title + document.text, title + whole, remarks)
+        (title, whole), replaced = repaired([document.title, document.text])
+        remarks.add(SURROGATES, count=replaced)
         read, shortened = _shortened(whole, limits.document_tokens, tokenizer)
         known = _beginning(document, len(read)) if shortened else document
         named = _named(replace(known, title=title, text=read))
@@ -106,11 +107,6 @@ def prepared_texts(
     unread = tuple(a or b for a, b in zip(cut, fewer, strict=True))
     ids = tuple(document.doc_id for document in given)
     return PreparedTexts(Query("q", text), block, unread, query_cut, ids, remarks.copy(places=False))
-
-
-def _note_replaced(given: str, read: str, remarks: Notes) -> None:
-    """Count the lone surrogates that `readable` has replaced."""
-    remarks.add(SURROGATES, count=read.count("\ufffd") - given.count("\ufffd"))
 
 
 def _labelled(documents: Any) -> Any:

@@ -65,7 +65,10 @@ class AddRequest(Strict):
 
     documents: Annotated[
         list[dict[str, Any]],
-        Field(min_length=1, description="Objects with doc_id, title, text; their other fields are metadata."),
+        Field(
+            min_length=1,
+            description="Objects: doc_id, title, text; the index keeps their other fields, or those it was made for.",
+        ),
     ]
     replace: bool = Field(False, description="Replace documents that have the same ids.")
 

@@ -65,6 +65,7 @@ class Engine:
         store: ServedStore | None = None,
     ) -> None:
         self.store = store
+        self._place = store.source if store else str(index.place) if index else ""  # as the server was started with
         self._choices, self._assignments, self._notes = list(choices), list(assignments), notes
         self._settings = [load_pipeline(choice.pipeline, assignments) for choice in self._choices]
         self._names = names_of(self._choices)
@@ -214,13 +215,12 @@ class Engine:
 
     def command(self, served: Served, query: str, k: int, passages: int, more: Sequence[str] = ()) -> str:
         """Return the command line of a search; `more` are further options."""
-        index = self.index
-        assert index is not None or self.store is not None
+        assert self.searches
         choice = self._choices[self._names.index(served.name)]
         options = ["--pipeline", choice.pipeline, *(["--model", choice.model] if choice.model else [])]
         options += [word for assignment in self._assignments for word in ("--set", assignment)]
         options += ["-k", str(k), "--passages", str(passages), *more]
-        arguments = [self.store.source if self.store else str(index.place) if index else "", query]
+        arguments = [self._place, query]
         ordered = [*options, "--", *arguments] if query.startswith("-") else [*arguments, *options]
         return shlex.join(["longrank", "search", *ordered])
 

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from longrank.errors import InputError
 from longrank.text.word_pattern import WORD
 
 MAX_WORD = 255
@@ -41,17 +40,6 @@ _OTHER_STRETCH = re.compile(rf"(?<![^{_BLANK}])[^\x80-\U0010ffff{_BLANK}]*+[^\x0
 def readable(text: str) -> str:
     """Replace unpaired surrogates, which tokenizers refuse, by U+FFFD; offsets stay the same."""
     return text if text.isascii() else _HALVES.sub("\ufffd", text)
-
-
-def query_text(query: Any) -> str:
-    """Return the text of a query as `readable`.
-
-    Raises:
-        InputError: it is empty or no text.
-    """
-    if not isinstance(query, str) or not query.strip():
-        raise InputError("the query is empty" if isinstance(query, str) else "the query is not a text", got=query)
-    return readable(query)
 
 
 def pieces(text: str) -> Iterator[str]:

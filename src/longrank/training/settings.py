@@ -8,7 +8,7 @@ docs/training-passages.md show a file of each with all its keys.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -22,6 +22,7 @@ from longrank.training import PASSAGE_NETWORKS
 from longrank.training.loop_settings import LoopSettings, Section
 from longrank.training.loss_terms import LossTerm
 from longrank.training.schedules import schedule
+from longrank.types import Notes
 
 PLACES = ("network.model", "samples.model_run", "teacher.evidence", "teacher.model")
 """Settings of document networks that may name files or folders."""
@@ -211,6 +212,33 @@ def load_training(training: str | Mapping[str, Any], assignments: Sequence[str] 
         settings = validated(DocumentTraining, data, origin)
     schedule(settings.loop.schedule.name, settings.loop.schedule.options)
     return settings
+
+
+def note_unread(settings: Training, assignments: Sequence[str], has_folds: bool, notes: Notes) -> None:
+    """Note the assignments to settings that nothing reads beside the others."""
+    given = {assignment.partition("=")[0].strip() for assignment in assignments}
+    for name, needed in _unread(settings, has_folds):
+        if name in given:
+            notes.say(f"{name} has no effect {needed}")
+
+
+def _unread(settings: Training, has_folds: bool) -> Iterator[tuple[str, str]]:
+    """Give the settings that nothing reads, and why."""
+    validates = settings.loop.validate_every is not None
+    if not validates:
+        yield "validation.measure", "without loop.validate_every"
+    if isinstance(settings, PassageTraining):
+        return
+    if not validates and not has_folds:
+        yield "validation.depth", "without loop.validate_every"
+    if not has_folds:
+        yield "test.depth", "without folds"
+    if settings.judgments is None:
+        yield "samples.dropped", "without [judgments]"
+    if settings.samples.negatives == "random" and not settings.samples.in_run:
+        yield "samples.depth", 'with samples.negatives = "random" and samples.in_run = false'
+    if settings.network.frozen and settings.loop.optimizer.head_learning_rate is not None:
+        yield "loop.optimizer.learning_rate", "with network.frozen and head_learning_rate"
 
 
 def load_document_training(training: str, assignments: Sequence[str] = ()) -> DocumentTraining:

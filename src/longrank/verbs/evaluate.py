@@ -15,6 +15,7 @@ from longrank.evaluation.report import Evaluation, compare
 from longrank.evaluation.residual import judged_documents, residual_qrels, residual_run
 from longrank.evaluation.significance import CORRECTIONS, TESTS
 from longrank.evaluation.systems import note_coverage, place_of, read_systems
+from longrank.formats.trec import BARREN
 from longrank.registries import lookup
 from longrank.types import Notes, is_frame
 from longrank.verbs.naming import naming_files
@@ -81,6 +82,7 @@ def evaluate(
     remarks = Notes()
     judged_before = judged_documents(read_qrels(source, remarks) for source in _sources(residual))
     remarks.drop(EARLIER)  # of rounds before those that are left out
+    remarks.drop(BARREN)  # of these queries, nothing is measured
     notes.merge(remarks)
     judged = read_qrels(qrels, notes)
     own = judged_documents([read_judgments(earlier_of(qrels), Notes())])

@@ -8,6 +8,7 @@ from typing import Any
 
 from longrank.config import Assignments, listed
 from longrank.errors import InputError, install_line
+from longrank.formats.queries import query_text
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
 from longrank.index.languages import in_language
@@ -21,7 +22,6 @@ from longrank.ranking.timed import Deadline, check_deadline
 from longrank.ranking.timed_search import search_within
 from longrank.registries import check_at_least, names_in
 from longrank.retrieval.stores import check_no_filter, check_no_language, is_store, open_store
-from longrank.text.words import query_text
 from longrank.types import Notes, Query
 
 
@@ -80,7 +80,6 @@ def search(
     """
     if not isinstance(query, str):
         raise InputError("search takes one query, a text", got=type(query).__name__, fix="rerank takes many")
-    query = query_text(query)
     check_at_least("k", k, 1)
     check_at_least("passages", passages, 0)
     condition = parsed_filter(filter)
@@ -88,6 +87,7 @@ def search(
     if deadline is not None and not isinstance(deadline, Deadline):
         check_deadline(deadline)
     notes = Notes() if notes is None else notes
+    query = query_text(query, notes)
     if pipeline is None:
         pipeline = default_pipeline()
         lacking = f"; for MiniLM: {install_line('neural', 'minilm')}" if pipeline == "lexical" else ""

@@ -18,7 +18,7 @@ from longrank.formats.folds import Fold
 from longrank.index import Index
 from longrank.storage.workplace import check_outside
 from longrank.training.run_folder import LOG, MODEL, finished
-from longrank.training.settings import PassageTraining, Training, load_training
+from longrank.training.settings import PassageTraining, Training, load_training, note_unread
 from longrank.types import Notes, Run
 from longrank.verbs.naming import naming_files
 
@@ -141,7 +141,8 @@ def train(
     if score_cache is not None:
         check_outside(score_cache, output)
     notes = Notes() if notes is None else notes
-    settings = load_training(training if isinstance(training, Mapping) else str(training), listed(assignments))
+    settings = load_training(training if isinstance(training, Mapping) else str(training), given := listed(assignments))
+    note_unread(settings, given, folds is not None, notes)
     if find_spec("torch") is None or find_spec("transformers") is None:
         raise MissingExtra("training", "neural")
     only = [only] if isinstance(only, str) else only
@@ -210,7 +211,7 @@ def _on_examples(
 ) -> Trained:
     from longrank.training.passage_training import train_passages
 
-    with _example_file(examples) as path, _example_file(dev) as dev_path:
+    with _example_file(examples, "examples") as path, _example_file(dev, "dev") as dev_path:
         if path is None:
             raise InputError(f"{settings.network.name} learns from examples: there are none")
         train_passages(settings, path, dev_path, folder, progress=progress("training", settings.loop.steps), **options)
@@ -231,8 +232,8 @@ def _trained(settings: Training, folder: Path, parts: Mapping[str, Path], run: R
 
 
 @contextmanager
-def _example_file(examples: Any) -> Iterator[Path | None]:
-    """Give the file of examples; examples in memory are written to a temporary file."""
+def _example_file(examples: Any, name: str) -> Iterator[Path | None]:
+    """Give the file of examples; examples in memory are written to a temporary file, which errors call `name`."""
     if examples is None or isinstance(examples, str | Path):
         yield None if examples is None else Path(examples)
         return
@@ -242,5 +243,8 @@ def _example_file(examples: Any) -> Iterator[Path | None]:
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "examples.jsonl"
-        write_examples(examples, path)
-        yield path
+        try:
+            write_examples(examples, path)
+            yield path
+        except InputError as error:
+            raise error.located(name) if error.path == path else error from None

