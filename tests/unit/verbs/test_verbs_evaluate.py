@@ -163,6 +163,7 @@ def test_runs_of_one_tag_in_memory_are_told_apart() -> None:
         ({}, {}, "there is no run"),
         ([BM25, None], {}, "no run can be read from a NoneType"),
         (BM25, {"measures": "ndgc@10"}, "did you mean 'nDCG@10'"),
+        (BM25, {"measures": []}, "no measure is named"),
         (BM25, {"baseline": 3}, "no run can be read from a int"),
         (BM25, {"test": "z"}, r"unknown test \(got 'z'\)"),
         (BM25, {"correction": "sidak"}, r"unknown correction \(got 'sidak'\)"),
