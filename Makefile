@@ -1,7 +1,7 @@
 # make demo   set up and run the main job on real text
 # make test   set up and run all tests (about 15 minutes on two cores)
 # make lint   format check, ruff, mypy, layers
-# make test-slow, test-ray, test-base (no extras), test-spacy   what is heavy or needs another environment
+# make test-slow, test-page, test-ray, test-base (no extras), test-spacy   what is heavy or needs another environment
 # make test-clients   other people's HTTP clients against a server, each in the environment that its versions need
 # make fuzz   every reader of files under atheris, SECONDS each (default 60); corpora and crashes in work/fuzz
 # make soak   a server at 80% load for MINUTES (default 120): memory, descriptors and latency, into work/soak
@@ -17,7 +17,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: demo test test-slow test-ray test-base test-spacy test-clients test-vector-stores test-object-stores lint fuzz soak audit model docs bench clean
+.PHONY: demo test test-slow test-page test-ray test-base test-spacy test-clients test-vector-stores test-object-stores lint fuzz soak audit model docs bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -43,6 +43,10 @@ test: $(VENV)/.test
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m slow
+
+# All tests of the page; make test runs a quarter of them.
+test-page: $(VENV)/.test
+	$(BIN)/python -m pytest -q -m 'slow or not slow' tests/page
 
 # Workers, nodes, drivers and replicas of a Ray cluster of this machine, and commands without one, killed KILLS times each (folds and recipes:
 # KILLS / 5): hours;

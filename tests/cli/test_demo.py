@@ -92,6 +92,7 @@ def test_a_question_of_the_users_own_is_answered_with_three_documents(
     assert "\n 1. contextlib" in printed
 
 
+@pytest.mark.slow
 def test_what_the_demo_proposes_next_works(lexical: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "default_pipeline", lambda: "lexical")
     monkeypatch.chdir(tmp_path)

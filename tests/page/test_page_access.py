@@ -57,6 +57,7 @@ def test_all_text_stands_out_in_both_themes(show: Show, server: str, view: str) 
         assert (sum(map(int, paper.strip("rgb()").split(","))) < 200) == (scheme == "dark")
 
 
+@pytest.mark.slow
 def test_every_level_of_heat_and_every_message_is_readable(show: Show, server: str) -> None:
     page = show(f"{server}#search?q=fox&p=nothing", failing=True)
     page.wait_for_selector(".problem")
@@ -100,6 +101,7 @@ def test_every_control_has_a_name_and_every_picture_a_text(show: Show, server: s
 
 
 @pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.slow
 def test_nothing_is_wider_than_the_window(show: Show, server: str, view: str) -> None:
     page = show(server + VIEWS[view])
     fill_in(page)
@@ -160,6 +162,7 @@ def walk(page: Any, until: str) -> list[str]:
     raise AssertionError(seen)
 
 
+@pytest.mark.slow
 def test_the_tab_key_goes_round_and_is_caught_nowhere(show: Show, server: str) -> None:
     page = show(server + VIEWS["document"])
     page.wait_for_selector(".text .heat")
@@ -176,6 +179,7 @@ def test_the_tab_key_goes_round_and_is_caught_nowhere(show: Show, server: str) -
     assert any("svg" in stop for stop in stops)
 
 
+@pytest.mark.slow
 def test_the_skip_link_leads_to_the_content(show: Show, server: str) -> None:
     page = show(server + VIEWS["document"])
     page.wait_for_selector(".text .heat")
@@ -187,6 +191,7 @@ def test_the_skip_link_leads_to_the_content(show: Show, server: str) -> None:
     assert "#document" in page.url
 
 
+@pytest.mark.slow
 def test_who_wants_no_motion_gets_none(show: Show, server: str) -> None:
     def hold(page: Any) -> None:
         page.route("**/search", lambda route: None)

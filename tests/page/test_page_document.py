@@ -38,6 +38,7 @@ def test_the_text_is_whole_and_its_marks_are_exactly_the_query_s_words(
     assert page.evaluate("document.activeElement.tagName") == "H1"
 
 
+@pytest.mark.slow
 def test_heat_is_the_highest_score_of_overlapping_passages_and_never_their_sum(
     show: Show, server: str, texts: dict[str, str]
 ) -> None:
@@ -96,6 +97,7 @@ def test_a_document_opens_at_its_best_place_and_keys_and_buttons_go_on(show: Sho
     assert is_at(1)
 
 
+@pytest.mark.slow
 def test_a_passage_s_link_and_the_strip_lead_to_its_text(show: Show, server: str) -> None:
     page = show(f"{server}#search?q=fox&p=lexical")
     page.wait_for_selector(".card[data-doc=story] svg.strip")
@@ -114,6 +116,7 @@ def test_a_passage_s_link_and_the_strip_lead_to_its_text(show: Show, server: str
     page.wait_for_selector(f".text .begins[data-name='passage {answer(page, server)['passages'][0]['index']}']")
 
 
+@pytest.mark.slow
 def test_the_heat_can_be_turned_off(show: Show, server: str) -> None:
     page = show(server + STORY)
     colour = "getComputedStyle(document.querySelector('.text .h5')).backgroundColor"
@@ -123,6 +126,7 @@ def test_the_heat_can_be_turned_off(show: Show, server: str) -> None:
     assert page.evaluate(colour) == "rgba(0, 0, 0, 0)"
 
 
+@pytest.mark.slow
 def test_the_other_pipeline_s_evidence_is_a_link_away(show: Show, server: str) -> None:
     page = show(server + STORY)
     page.get_by_role("navigation", name="Evidence of").get_by_role("link", name="bm25").click()
@@ -131,6 +135,7 @@ def test_the_other_pipeline_s_evidence_is_a_link_away(show: Show, server: str) -
     assert page.locator(".text .heat").count() == 0
 
 
+@pytest.mark.slow
 def test_a_megabyte_opens_without_freezing(show: Show, server: str, texts: dict[str, str]) -> None:
     page = show(f"{server}#search?q=zeppelin&p=lexical")
     page.wait_for_selector(".card[data-doc=long]")
@@ -155,6 +160,7 @@ def test_a_megabyte_opens_without_freezing(show: Show, server: str, texts: dict[
 
 
 @pytest.mark.parametrize("rest", ["&id=story", "&id=moon&in=lexical"])
+@pytest.mark.slow
 def test_a_document_without_scores_is_shown_as_it_is(show: Show, server: str, texts: dict[str, str], rest: str) -> None:
     page = show(f"{server}#document?q=fox{rest}")
     page.wait_for_selector(".text .chunk")

@@ -85,6 +85,7 @@ def with_query(query: str) -> Callable[[Any], None]:
     return prepare
 
 
+@pytest.mark.slow
 def test_the_button_copies_the_link_of_the_search_with_its_filter_and_fields(show: Show, exporting: str) -> None:
     page, _ = opened(show, f"{exporting}{SEARCH}&p=bm25&filter=%7B%22constructor%22%3A%7B%22%24lt%22%3A9%7D%7D")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -133,6 +134,7 @@ def test_csv_has_a_row_for_each_shown_passage_and_no_formula(show: Show, exporti
 
 
 @pytest.mark.parametrize("formula", FEW)
+@pytest.mark.slow
 def test_a_query_is_no_formula_and_no_name_of_a_folder(
     show: Show, exporting: str, tmp_path: Path, formula: str
 ) -> None:
@@ -143,6 +145,7 @@ def test_a_query_is_no_formula_and_no_name_of_a_folder(
     assert {row["query"] for row in rows_of(text)} == {f"'{formula}/../Füchse"}
 
 
+@pytest.mark.slow
 def test_documents_without_passages_have_a_row(show: Show, exporting: str, tmp_path: Path) -> None:
     page, answer = opened(show, f"{exporting}#search?q=fox&p=bm25")
     for result in answer["results"]:
@@ -195,6 +198,7 @@ def test_markdown_quotes_passages_and_names_pages(show: Show, exporting: str, tm
     assert re.search(r"^> a fox, a fox, a fox\n\n— report\.pdf, p\. 2, characters \d+–\d+, score ", text, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_markdown_in_texts_titles_and_queries_stays_text(show: Show, server: str, tmp_path: Path) -> None:
     def nasty(route: Any) -> None:
         answer = route.fetch().json()
@@ -215,6 +219,7 @@ def test_markdown_in_texts_titles_and_queries_stays_text(show: Show, server: str
     assert re.findall(r".*(?:\w://|www\.|mailto:).*", after) == []  # GitHub makes links of these
 
 
+@pytest.mark.slow
 def test_a_ranking_of_own_texts_is_saved_without_a_link(show: Show, server: str, tmp_path: Path) -> None:
     page = show(f"{server}#rerank")
     page.fill("#rerank-query", "fox")
@@ -233,6 +238,7 @@ def test_a_ranking_of_own_texts_is_saved_without_a_link(show: Show, server: str,
     assert '> a \\*fox\\*\n> and "more", =1\n\n— a \\*fox\\*, characters 0–' in markdown
 
 
+@pytest.mark.slow
 def test_files_are_saved_by_keyboard_and_said(show: Show, server: str) -> None:
     page, _ = opened(show, f"{server}#search?q=fox&p=lexical")
     page.get_by_role("button", name="Copy link").focus()
@@ -245,6 +251,7 @@ def test_files_are_saved_by_keyboard_and_said(show: Show, server: str) -> None:
 
 
 @pytest.mark.parametrize("size", PHONES)
+@pytest.mark.slow
 def test_a_finger_hits_each_button(show: Show, server: str, size: tuple[int, int]) -> None:
     viewport = {"width": size[0], "height": size[1]}
     page, _ = opened(show, f"{server}#search?q=fox&p=lexical", viewport=viewport, is_mobile=True, has_touch=True)

@@ -40,6 +40,7 @@ def ids(page: Any) -> set[str]:
     return set(page.locator(".card").evaluate_all("all => all.map((one) => one.dataset.doc)"))
 
 
+@pytest.mark.slow
 def test_a_chosen_field_shows_its_values_and_each_document_has_its_value(show: Show, filtering: str) -> None:
     page = show(f"{filtering}#search?q=fox&p=lexical&k=10")
     page.wait_for_selector(".card")
@@ -71,6 +72,7 @@ def test_values_filter_and_filters_are_in_the_address_and_removable(show: Show, 
     page.wait_for_function("() => document.querySelectorAll('.card').length === 7")
 
 
+@pytest.mark.slow
 def test_a_number_of_many_digits_filters_by_all_of_them(show: Show, filtering: str) -> None:
     page = show(f"{filtering}#search?q=fox&p=lexical&k=10&facet=number")
     value(page, f"number {LARGE + 3}, 1 document").click()
@@ -86,6 +88,7 @@ def test_a_number_of_many_digits_filters_by_all_of_them(show: Show, filtering: s
     assert "filter" not in page.url
 
 
+@pytest.mark.slow
 def test_a_pressed_value_keeps_the_focus_and_is_pressed_again_by_keyboard(show: Show, filtering: str) -> None:
     page = show(filtering + SEARCH)
     value(page, "lang de").focus()
@@ -96,6 +99,7 @@ def test_a_pressed_value_keeps_the_focus_and_is_pressed_again_by_keyboard(show: 
     page.wait_for_function("() => document.querySelectorAll('.card').length === 7")
 
 
+@pytest.mark.slow
 def test_the_filter_of_an_address_holds_and_a_new_query_keeps_it(show: Show, filtering: str) -> None:
     page = show(f"{filtering}#search?q=fox&p=lexical&filter={quote(json.dumps({'year': {'$gte': 2001}}))}")
     page.wait_for_selector(".card")
@@ -109,6 +113,7 @@ def test_the_filter_of_an_address_holds_and_a_new_query_keeps_it(show: Show, fil
 
 
 @pytest.mark.parametrize("wrong", ["{", "7", '{"yaer": 1}', '{"$and": 3}', '{"year": {"$near": 1}}'])
+@pytest.mark.slow
 def test_a_wrong_filter_is_refused_with_its_place_and_can_be_removed(show: Show, filtering: str, wrong: str) -> None:
     page = show(f"{filtering}#search?q=fox&p=lexical&filter={quote(wrong)}", failing=True)
     page.wait_for_selector(".column .problem")
@@ -117,6 +122,7 @@ def test_a_wrong_filter_is_refused_with_its_place_and_can_be_removed(show: Show,
     page.wait_for_selector(".card")
 
 
+@pytest.mark.slow
 def test_the_document_view_leads_back_to_the_filtered_search(show: Show, filtering: str) -> None:
     page = show(f"{filtering}{SEARCH}&filter={quote(json.dumps({'lang': 'de'}))}")
     page.locator("h3 a").first.click()
@@ -126,6 +132,7 @@ def test_the_document_view_leads_back_to_the_filtered_search(show: Show, filteri
     assert ids(page) == {"d2", "d4"}
 
 
+@pytest.mark.slow
 def test_a_passage_names_its_page(show: Show, filtering: str) -> None:
     page = show(f"{filtering}#search?q=fox&p=lexical&filter={quote(json.dumps({'source': 'report.pdf'}))}")
     page.wait_for_selector(".card")
@@ -144,6 +151,7 @@ def test_fields_and_values_are_text(show: Show, filtering: str) -> None:
     assert page.locator(".facet h2").last.inner_text() == "<b>x</b>"
 
 
+@pytest.mark.slow
 def test_filters_fit_a_phone_and_touch(show: Show, filtering: str) -> None:
     options = {"viewport": {"width": 320, "height": 700}, "has_touch": True, "is_mobile": True}
     page = show(f"{filtering}{SEARCH}&facet=note&filter={quote(json.dumps({'lang': 'en'}))}", **options)
@@ -155,6 +163,7 @@ def test_filters_fit_a_phone_and_touch(show: Show, filtering: str) -> None:
     assert min(heights) >= 44
 
 
+@pytest.mark.slow
 def test_a_value_is_removed_from_a_filter_that_has_other_conditions_too(show: Show, filtering: str) -> None:
     other = {"year": {"$gte": 2000}}
     page = show(f"{filtering}#search?q=fox&p=lexical&k=10&facet=lang&filter={quote(json.dumps(other))}")

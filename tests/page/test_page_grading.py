@@ -133,6 +133,7 @@ def test_a_grade_of_another_person_is_shown_and_neither_replaced_nor_undone(
     assert rows(qrels) == [f"t1 0 {doc_id} 1"]
 
 
+@pytest.mark.slow
 def test_an_answer_brings_the_grades_of_other_people(show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = results(show, url)
@@ -142,6 +143,7 @@ def test_an_answer_brings_the_grades_of_other_people(show: Show, judged: Judged)
     pressed(page, other).filter(has_text="2 relevant").wait_for()
 
 
+@pytest.mark.slow
 def test_late_grades_of_a_second_column_replace_no_newer_grade(show: Show, judged: Judged) -> None:
     url, qrels = judged
     asked: list[Any] = []
@@ -168,6 +170,7 @@ def test_late_grades_of_a_second_column_replace_no_newer_grade(show: Show, judge
     assert shown.count() == 2
 
 
+@pytest.mark.slow
 def test_after_a_failed_grade_the_focus_stays_and_its_notice_goes_with_the_next_grade(
     show: Show, judged: Judged
 ) -> None:
@@ -190,6 +193,7 @@ def test_after_a_failed_grade_the_focus_stays_and_its_notice_goes_with_the_next_
     reads(qrels, page, [f"t1 0 {doc_id} 2"])
 
 
+@pytest.mark.slow
 def test_a_failed_grade_and_a_failed_undo_of_a_pool_are_tried_again(show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = labelling(show, url, failing=True)
@@ -203,6 +207,7 @@ def test_a_failed_grade_and_a_failed_undo_of_a_pool_are_tried_again(show: Show, 
         assert page.locator(".refused").count() == 0
 
 
+@pytest.mark.slow
 def test_a_notice_that_asks_for_the_key_takes_its_letters(show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = results(show, url, failing=True)
@@ -217,6 +222,7 @@ def test_a_notice_that_asks_for_the_key_takes_its_letters(show: Show, judged: Ju
     assert field.evaluate("(field) => field === document.activeElement")
 
 
+@pytest.mark.slow
 def test_a_grade_whose_answer_comes_on_another_view_moves_nothing_there(show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = labelling(show, url)

@@ -66,6 +66,7 @@ def test_results_are_graded_by_key_and_the_focus_goes_on(show: Show, judged: Jud
     focused[0].wait_for()
 
 
+@pytest.mark.slow
 def test_a_grade_is_removed_by_its_button_and_is_there_after_a_reload(show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = show(f"{url}#search?q=fox&p=lexical")
@@ -79,6 +80,7 @@ def test_a_grade_is_removed_by_its_button_and_is_there_after_a_reload(show: Show
 
 
 @pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.slow
 def test_a_key_grades_no_result_before_the_grades_of_its_query_are_there(
     fails: bool, show: Show, judged: Judged
 ) -> None:
@@ -108,6 +110,7 @@ def test_a_key_grades_no_result_before_the_grades_of_its_query_are_there(
     assert [row.split()[0] for row in rows(qrels)] == ["t2"]
 
 
+@pytest.mark.slow
 def test_a_key_grades_no_document_of_the_pool_before(show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = labelling(show, url)
@@ -125,6 +128,7 @@ def test_a_key_grades_no_document_of_the_pool_before(show: Show, judged: Judged)
     assert [row.split()[0] for row in rows(qrels)] == ["t2"]
 
 
+@pytest.mark.slow
 def test_queries_that_are_no_topics_cannot_be_graded(show: Show, judged: Judged) -> None:
     page = show(f"{judged[0]}#search?q=moon&p=lexical")
     page.wait_for_selector(".column:not([aria-busy]) .card")
@@ -164,6 +168,7 @@ def test_a_pool_is_judged_by_keyboard_alone_with_undo(show: Show, judged: Judged
     assert len(rows(qrels)) == len(pool)
 
 
+@pytest.mark.slow
 def test_a_later_visit_goes_on_at_the_first_document_without_a_grade(show: Show, judged: Judged) -> None:
     url, _ = judged
     page = labelling(show, url, "t2")
@@ -178,6 +183,7 @@ def test_a_later_visit_goes_on_at_the_first_document_without_a_grade(show: Show,
     assert again.locator("[data-grade='2']").get_attribute("aria-pressed") == "true"
 
 
+@pytest.mark.slow
 def test_nothing_on_the_page_tells_pipelines_ranks_or_scores(show: Show, judged: Judged) -> None:
     page = labelling(show, judged[0])
     text = page.locator("#view-label").inner_text().lower()
@@ -185,6 +191,7 @@ def test_nothing_on_the_page_tells_pipelines_ranks_or_scores(show: Show, judged:
     assert page.locator("#view-label").locator(".strip, .rank, .scores, .chip").count() == 0
 
 
+@pytest.mark.slow
 def test_the_whole_document_can_be_read(show: Show, judged: Judged, texts: dict[str, str]) -> None:
     page = labelling(show, judged[0])
     page.get_by_text("Whole document").click()
@@ -192,6 +199,7 @@ def test_the_whole_document_can_be_read(show: Show, judged: Judged, texts: dict[
     assert page.locator(".label-document .text").text_content() in texts.values()
 
 
+@pytest.mark.slow
 def test_the_view_is_accessible_in_both_themes_and_at_all_widths(show: Show, judged: Judged) -> None:
     page = labelling(show, judged[0])
     for scheme in ("light", "dark"):
@@ -218,6 +226,7 @@ REPEATED = """(element, key) => {
 }"""
 
 
+@pytest.mark.slow
 def test_a_held_key_grades_one_document_and_undoes_one_grade(show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = labelling(show, url)
@@ -233,6 +242,7 @@ def test_a_held_key_grades_one_document_and_undoes_one_grade(show: Show, judged:
     assert [row.split()[3] for row in rows(qrels)] == ["2"]
 
 
+@pytest.mark.slow
 def test_a_held_key_grades_one_result(show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = show(f"{url}#search?q=fox&p=lexical")
@@ -250,6 +260,7 @@ TWO = """(element, keys) => keys.forEach((key) => {
 })"""
 
 
+@pytest.mark.slow
 def test_an_undo_while_a_grade_is_sent_takes_no_earlier_grade_back(show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = labelling(show, url)
@@ -262,6 +273,7 @@ def test_an_undo_while_a_grade_is_sent_takes_no_earlier_grade_back(show: Show, j
 
 
 @pytest.mark.parametrize("place", ["#search?q=fox&p=lexical", "label"])
+@pytest.mark.slow
 def test_a_second_grade_is_not_taken_while_the_first_is_sent(place: str, show: Show, judged: Judged) -> None:
     url, qrels = judged
     page = labelling(show, url) if place == "label" else show(url + place)

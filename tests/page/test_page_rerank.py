@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from page.held import Held
 
 Show = Callable[..., Any]
@@ -49,6 +51,7 @@ def test_pasted_texts_are_ranked_with_their_evidence(show: Show, server: str) ->
     )
 
 
+@pytest.mark.slow
 def test_a_ranked_text_opens_whole(show: Show, server: str) -> None:
     page = show(f"{server}#rerank")
     ranked(page, TEXTS)
@@ -60,6 +63,7 @@ def test_a_ranked_text_opens_whole(show: Show, server: str) -> None:
     assert page.evaluate("document.activeElement.closest('.card').dataset.doc") == "text 2"
 
 
+@pytest.mark.slow
 def test_chosen_and_dropped_files_are_documents(show: Show, server: str, tmp_path: Path) -> None:
     (tmp_path / "fox.txt").write_text("A fox.\n---\nStill the same document.", encoding="utf-8")
     page = show(f"{server}#rerank")
@@ -99,6 +103,7 @@ def test_the_curl_command_gives_the_same_ranking(show: Show, server: str) -> Non
         ]
 
 
+@pytest.mark.slow
 def test_no_texts_are_no_request(show: Show, server: str) -> None:
     page = show(f"{server}#rerank")
     page.fill("#rerank-query", "fox")
@@ -107,6 +112,7 @@ def test_no_texts_are_no_request(show: Show, server: str) -> None:
     assert "No documents." in page.locator("#ranking").inner_text()
 
 
+@pytest.mark.slow
 def test_a_ranking_that_its_deadline_cuts_short_is_shown(show: Show, server: str) -> None:
     def cut(route: Any) -> None:
         answer = route.fetch().json()
@@ -119,6 +125,7 @@ def test_a_ranking_that_its_deadline_cuts_short_is_shown(show: Show, server: str
     assert [cards.nth(n).locator(".scores dd").count() for n in range(3)] == [2, 2, 1]
 
 
+@pytest.mark.slow
 def test_a_form_that_changes_while_its_texts_are_ranked_makes_the_ranking_old(show: Show, server: str) -> None:
     page = show(f"{server}#rerank")
     held = Held(page, "**/v2/rerank")

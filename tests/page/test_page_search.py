@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from longrank.ranking.settings import overview
 
 Show = Callable[..., Any]
@@ -40,6 +42,7 @@ def test_a_search_shows_what_the_server_answers(show: Show, server: str) -> None
     assert "Results for “fox”" in page.locator("#status").inner_text()
 
 
+@pytest.mark.slow
 def test_marks_are_the_words_of_the_text_behind_emoji_and_ideographs(
     show: Show, server: str, texts: dict[str, str]
 ) -> None:
@@ -52,6 +55,7 @@ def test_marks_are_the_words_of_the_text_behind_emoji_and_ideographs(
     assert all(texts["story"][start:end] == text for start, end, text in found)
 
 
+@pytest.mark.slow
 def test_a_strip_has_a_bar_for_every_stretch_with_heat_and_tells_each_passage(show: Show, server: str) -> None:
     page = show(f"{server}#search?q=fox&p=lexical")
     page.wait_for_selector(".card[data-doc=story] svg.strip")
@@ -106,6 +110,7 @@ def test_two_pipelines_stand_side_by_side_with_each_document_s_places(show: Show
     assert page.evaluate("document.activeElement.dataset.doc") == "hounds"
 
 
+@pytest.mark.slow
 def test_pipelines_are_asked_one_after_the_other_and_no_longer_than_wanted(show: Show, server: str) -> None:
     held: list[Any] = []
 
@@ -135,6 +140,7 @@ def test_pipelines_are_asked_one_after_the_other_and_no_longer_than_wanted(show:
     page.wait_for_selector(".card[data-doc=moon]")
 
 
+@pytest.mark.slow
 def test_each_shipped_pipeline_is_described_on_a_line_of_its_own(show: Show, server: str) -> None:
     page = show(server)
     about = {settings.name: settings.about for settings in overview()}
@@ -146,6 +152,7 @@ def test_each_shipped_pipeline_is_described_on_a_line_of_its_own(show: Show, ser
     assert page.locator("#rerank-about").inner_text() == about["lexical"]
 
 
+@pytest.mark.slow
 def test_three_pipelines_are_the_most_and_one_the_least(show: Show, server: str) -> None:
     page = show(f"{server}#search?q=fox&p=lexical&p=bm25&p=rm3", viewport={"width": 1600, "height": 900})
     page.wait_for_selector("[data-pipeline=rm3] .card")
@@ -174,6 +181,7 @@ def test_the_address_keeps_the_search_and_back_works(show: Show, server: str) ->
     assert other.locator(".card").count() == page.locator(".card").count()
 
 
+@pytest.mark.slow
 def test_back_from_a_document_leads_to_its_title(show: Show, server: str) -> None:
     page = show(f"{server}#search?q=moon&p=lexical&p=bm25")
     page.locator("[data-pipeline=bm25] .card[data-doc=moon] h3 a").click()
@@ -191,6 +199,7 @@ def test_nothing_found_is_said(show: Show, server: str) -> None:
     assert "Nothing found." in page.locator("#columns .notice").inner_text()
 
 
+@pytest.mark.slow
 def test_the_button_copies_the_command_that_the_server_names(show: Show, server: str) -> None:
     page = show(f"{server}#search?q=a%20fox%27s%20%E2%80%9Ctail%E2%80%9D&p=lexical&k=5")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -203,6 +212,7 @@ def test_the_button_copies_the_command_that_the_server_names(show: Show, server:
     assert words[words.index("-k") :][:3] == ["-k", "5", "--passages"]
 
 
+@pytest.mark.slow
 def test_the_command_is_copied_where_the_browser_has_no_clipboard(show: Show, server: str) -> None:
     page = show(f"{server}#search?q=fox&p=lexical&k=5")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

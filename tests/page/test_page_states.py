@@ -54,6 +54,7 @@ def test_a_refusal_is_shown_as_the_server_says_it(show: Show, server: str) -> No
     page.wait_for_selector(".card")
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_no_json_is_an_error(show: Show, server: str) -> None:
     page = show(server + SEARCH, failing=True, prepare=answering("search", 502, None))
     page.wait_for_selector("#columns .problem")
@@ -69,6 +70,7 @@ def test_what_the_real_server_refuses_is_shown(show: Show, server: str) -> None:
     assert "no such document" in page.locator("#view-document .problem").inner_text()
 
 
+@pytest.mark.slow
 def test_a_search_under_way_is_shown(show: Show, server: str) -> None:
     waiting: list[Any] = []
 
@@ -83,6 +85,7 @@ def test_a_search_under_way_is_shown(show: Show, server: str) -> None:
     assert page.locator(".column").get_attribute("aria-busy") is None
 
 
+@pytest.mark.slow
 def test_models_that_load_are_waited_for(
     show: Show, make_engine: Callable[..., Any], serving: Callable[..., Any]
 ) -> None:
@@ -96,6 +99,7 @@ def test_models_that_load_are_waited_for(
         assert page.locator("#notice").inner_text() == ""
 
 
+@pytest.mark.slow
 def test_a_server_out_of_reach_is_said_and_tried_again(show: Show, server: str) -> None:
     page = show(server + SEARCH, failing=True)
     page.wait_for_selector(".card")
@@ -132,6 +136,7 @@ def test_a_key_is_asked_for_and_kept_in_this_tab_only(show: Show, engine: Any, s
         assert "s3cret" not in page.content()
 
 
+@pytest.mark.slow
 def test_without_an_index_there_is_the_rerank_form_only(show: Show, server: str) -> None:
     def prepare(page: Any) -> None:
         def without(route: Any) -> None:

@@ -44,6 +44,7 @@ def test_a_search_shows_its_time_and_is_cancelled(show: Show, server: str) -> No
     page.wait_for_selector("[data-pipeline=bm25] .card")
 
 
+@pytest.mark.slow
 def test_a_search_that_another_replaces_does_not_fail_it(show: Show, server: str) -> None:
     page = show(f"{server}#search?q=fox&p=lexical", prepare=lambda page: hold(page, "**/search"), failing=True)
     page.wait_for_selector(".waiting")
@@ -55,6 +56,7 @@ def test_a_search_that_another_replaces_does_not_fail_it(show: Show, server: str
     assert page.locator(".problem").count() == 0
 
 
+@pytest.mark.slow
 def test_a_ranking_is_cancelled(show: Show, server: str) -> None:
     page = show(f"{server}#rerank", prepare=lambda page: hold(page, "**/rerank"), failing=True)
     rank(page, "a fox")
@@ -64,6 +66,7 @@ def test_a_ranking_is_cancelled(show: Show, server: str) -> None:
     page.wait_for_selector("#ranking .card")
 
 
+@pytest.mark.slow
 def test_a_changed_form_marks_the_ranking_as_old(show: Show, server: str) -> None:
     page = show(f"{server}#rerank")
     rank(page, "a fox")
@@ -77,6 +80,7 @@ def test_a_changed_form_marks_the_ranking_as_old(show: Show, server: str) -> Non
 
 
 @pytest.mark.parametrize("content", [b"PK\x03\x04\x14\x00\x06\x00", b"%PDF-1.7\n", b"caf\xe9", b"a\x00b"])
+@pytest.mark.slow
 def test_files_that_are_not_text_are_refused_by_name(show: Show, server: str, content: bytes) -> None:
     page = show(f"{server}#rerank")
     files = [("<b>bad</b>.docx", content), ("good.txt", "süß".encode())]
@@ -88,6 +92,7 @@ def test_files_that_are_not_text_are_refused_by_name(show: Show, server: str, co
     assert "bad" in page.locator("#status").inner_text()
 
 
+@pytest.mark.slow
 def test_front_matter_stays_with_its_text(show: Show, server: str) -> None:
     page = show(f"{server}#rerank")
     for texts, names in {
@@ -105,6 +110,7 @@ def test_front_matter_stays_with_its_text(show: Show, server: str) -> None:
         assert sorted(page.locator("#ranking .card h3").all_inner_texts()) == sorted(names)
 
 
+@pytest.mark.slow
 def test_an_example_asks_for_a_title_of_the_index(show: Show, server: str) -> None:
     page = show(server)
     example = page.locator("#example a")

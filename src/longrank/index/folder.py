@@ -5,6 +5,7 @@
     INDEX/deleted-<digest>  deleted documents of a segment, one bit per document
     INDEX/vectors/          passage vectors, if any, each with a manifest of its own
     INDEX/.building-*       a build in progress, or the remains of a killed build
+    INDEX/.sources.jsonl    the files of the documents, for updates; no part of the index (`longrank.index.sources`)
 
 The old index stays valid until the manifest is replaced; from then on the new index is valid. Segments and deletions
 are named by their content, so equal builds give equal folders, and no file that a manifest names ever changes.
@@ -16,6 +17,7 @@ The manifest of a built index names its only segment under ``data`` (version 4).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -41,6 +43,22 @@ DATA, DELETED = "data-", "deleted-"
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/")  # pathlib leaves one slash of two
 _SEGMENT = re.compile(rf"{DATA}\w+")
 _DELETIONS = re.compile(rf"({DELETED}\w+)?")
+
+
+def sources_record(folder: Path) -> Path:
+    """Return the file with the record of the sources, which need not exist.
+
+    Until a build has replaced an index, the record of that index waits `sources_aside`; after a kill it is found there.
+    """
+    aside = sources_aside(folder)
+    return aside if aside.exists() and not (folder / SOURCES).exists() else folder / SOURCES
+
+
+def sources_aside(folder: Path) -> Path:
+    """Return where the record of the sources waits: the name tells of which manifest it is."""
+    manifest = folder / MANIFEST
+    state = hashlib.sha256(manifest.read_bytes() if manifest.exists() else b"")
+    return folder / f".sources-{state.hexdigest()[:16]}.jsonl"
 
 
 class SegmentName(NamedTuple):

@@ -22,6 +22,8 @@ from longrank.index.folder import (
     VECTORS,
     VERSION,
     SegmentName,
+    sources_aside,
+    sources_record,
     valid_names,
 )
 from longrank.index.locking import moved_aside, remove_leftovers
@@ -60,18 +62,20 @@ def publish(finished: Sequence[Finished], folder: Path, notes: Notes) -> None:
 
 @contextmanager
 def _record_aside(folder: Path) -> Iterator[None]:
-    """Remove the record of the old index's sources before the new index is valid, so that no power cut leaves it there.
+    """Set the record of the old index's sources aside before the new index is valid: no power cut leaves it there.
 
-    If the block fails, and the old index stays, the record is back.
+    If the block fails, and the old index stays, the record is back; after a kill, `remove_leftovers` puts it back.
     """
-    before, record = _named_data(folder), folder / SOURCES
-    aside = moved_aside(record, folder) / SOURCES if record.exists() else None
+    record, aside = folder / SOURCES, sources_aside(folder)
+    if record.exists():
+        record.rename(aside)
     try:
         yield
     except BaseException:
-        if aside is not None and _named_data(folder) == before:
+        if aside.exists() and sources_record(folder) == aside:  # no other manifest is there
             aside.rename(record)
         raise
+    aside.unlink(missing_ok=True)
 
 
 def note_stale_vectors(folder: Path, notes: Notes, digest: str = "") -> None:

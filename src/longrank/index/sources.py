@@ -21,12 +21,12 @@ from longrank.errors import InputError, IntegrityError, first_line
 from longrank.formats.lines import TextOptions
 from longrank.formats.opening import Limits
 from longrank.formats.records import CorpusOptions, FileOptions
-from longrank.index.folder import SOURCES
+from longrank.index.folder import SOURCES, sources_record
 from longrank.storage import atomic_write, sha256_of
 
 FORMAT, VERSION = "longrank sources", 1
 _FIX = "build the index again with longrank index SOURCE... -o INDEX, or change it with --add and --delete"
-_TICK = 2_000_000_000  # nanoseconds: the coarsest clock of a file system (FAT)
+TICK = 2_000_000_000  # nanoseconds: the coarsest clock of a file system (FAT)
 _CORPUS = ("format", "fields", "ignore_passages", "metadata", "index_only", "title_in_text")
 
 
@@ -54,7 +54,7 @@ class SourceState(NamedTuple):
         A file of the last seconds has no time: it may change again without a new one, so its content is read next time.
         """
         stat = path.stat()
-        is_old = time.time_ns() - stat.st_mtime_ns > _TICK
+        is_old = time.time_ns() - stat.st_mtime_ns > TICK
         return cls(str(path), stat.st_size, stat.st_mtime_ns if is_old else -1, sha256_of(path))
 
     def now(self) -> SourceState:
@@ -128,7 +128,7 @@ def read_sources(folder: Path) -> Sources:
         IntegrityError: the record has another checksum; records of earlier versions have none.
     """
     try:
-        with (folder / SOURCES).open(encoding="utf-8") as stream:
+        with sources_record(folder).open(encoding="utf-8") as stream:
             header, *files = map(json.loads, stream)
         if (header["format"], header["version"]) != (FORMAT, VERSION):
             raise InputError("the record of the index's sources has another version", path=folder, fix=_FIX)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from longrank.errors import InputError, IntegrityError
 from longrank.index import Index, verify_index
-from longrank.index.folder import DATA, SOURCES
+from longrank.index.folder import DATA, sources_record
 from longrank.index.sources import read_sources
 from longrank.reproduction.phases import PHASES, check_outputs
 from longrank.small_files import RECORD, read_small
@@ -45,7 +45,7 @@ def check(folder: Index | str | Path) -> int:
     if address_of(place):
         check_objects(place)
     if is_index(path) or any(path.glob(f"{DATA}*/{MANIFEST}")):  # segments alone are a build that never finished
-        if (path / SOURCES).is_file():
+        if sources_record(path).is_file():
             read_sources(path)
         return verify_index(path)
     if path.is_file():

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+
+from longrank.index.sources import TICK
+from longrank.storage import sha256_of
 
 NO_TEXTS = hashlib.sha256().hexdigest()
 """The digest of no full text."""
 
 
 def digest_of_texts(folder: Path) -> str:
-    """Return a digest of the names, sizes and times of the JSON files below a folder."""
+    """Return a digest of the names, sizes and times of the JSON files below a folder.
+
+    A file of the last seconds may change again without a new time: the digest has its content instead.
+    """
     digest = hashlib.sha256()
     for text in sorted(_full_texts(folder)):
         with suppress(FileNotFoundError, NotADirectoryError):
             status = text.stat()
-            digest.update(f"{text.relative_to(folder)} {status.st_size} {status.st_mtime_ns}\n".encode())
+            is_old = time.time_ns() - status.st_mtime_ns > TICK or not os.access(text, os.R_OK)
+            state = status.st_mtime_ns if is_old else sha256_of(text)
+            digest.update(f"{text.relative_to(folder)} {status.st_size} {state}\n".encode())
     return digest.hexdigest()
 
 

@@ -15,7 +15,7 @@ from longrank.collections.databases import is_address, shown_source
 from longrank.collections.documents import places_of
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.records import CorpusOptions
-from longrank.index.folder import SOURCES, place_of
+from longrank.index.folder import place_of, sources_record
 from longrank.index.sources import read_sources
 from longrank.storage import MANIFEST
 from longrank.storage.remote import exists, local
@@ -89,7 +89,7 @@ def _checked(sources: Sequence[str | Path], index: Path | str) -> list[str]:
 def _refuse_other(index: Path | str, names: Sequence[str], places: Sequence[str]) -> None:
     """Refuse an index of other sources; earlier versions recorded the files that a pattern matched."""
     folder = local(index)
-    if not (folder / SOURCES).exists():
+    if not sources_record(folder).exists():
         fix = f"build it again: {_call('longrank index', names, index)}; documents added later are then lost"
         raise InputError("the index has no record of its source files", path=index, fix=fix)
     built_from = read_sources(folder).places

@@ -378,6 +378,34 @@ def test_shapes_for_older_programs_are_not_read_a_second_time(tmp_path: Path) ->
     )
     with_part(path, "ppt/slides/s0.xml", slide.replace("</p:sld>", twins).encode())
     assert parsed(path, "pptx").text == "Cats\n\npurr\n\nsleep"
+    run = "<a:r><a:t>{}</a:t></a:r>".format
+    runs = (
+        '<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
+        f"<mc:Choice>{run('play')}</mc:Choice><mc:Fallback>{run('upgrade')}</mc:Fallback></mc:AlternateContent>"
+    )
+    inside = f"<p:sp><a:p>{run('They ')}{runs}</a:p></p:sp></p:sld>"
+    with_part(path, "ppt/slides/s0.xml", slide.replace("</p:sld>", inside).encode())
+    assert parsed(path, "pptx").text == "Cats\n\npurr\n\nThey play"
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        "<w:sdt><w:sdtContent>{}</w:sdtContent></w:sdt>",
+        "<w:customXml>{}</w:customXml>",
+        "<w:tbl><w:tr><w:tc><w:sdt><w:sdtContent>{}</w:sdtContent></w:sdt></w:tc></w:tr></w:tbl>",
+        "<w:ins>{}</w:ins>",
+        "<w:moveTo>{}</w:moveTo>",
+        "<w:p><w:r><w:t>box</w:t><w:txbxContent><w:sdt><w:sdtContent>{}</w:sdtContent></w:sdt></w:txbxContent></w:r></w:p>",
+    ],
+)
+def test_formulas_in_no_paragraph_are_read_once_whatever_holds_them(holder: str, tmp_path: Path) -> None:
+    pytest.importorskip("defusedxml", reason="needs the extra files")
+    math = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+    formula = "<m:oMathPara><m:oMath><m:r><m:t>E=mc</m:t></m:r></m:oMath></m:oMathPara>"
+    formula = formula.replace("<m:oMathPara>", f'<m:oMathPara xmlns:m="{math}">')
+    path = docx(tmp_path / "a.docx", paragraph("Cats") + holder.format(formula) + paragraph("Dogs"))
+    assert parsed(path, "docx").text.replace("box\n\n", "") == "Cats\n\nE=mc\n\nDogs"
 
 
 @pytest.mark.parametrize("n_lost", [1, 2, 3])

@@ -20,9 +20,12 @@ import pytest
 
 from collections_of_words import located, random_documents
 from longrank.errors import Changed, InputError, IntegrityError, LongRankError
+from longrank.formats.records import CorpusOptions
 from longrank.index import Index, arrays, batches, build_index, parts, verify_index
 from longrank.index.folder import SOURCES
+from longrank.index.locking import building
 from longrank.index.parts import Part
+from longrank.index.sources import Sources, read_sources, write_sources
 from longrank.storage import MANIFEST, files, lock, write_manifest
 from longrank.types import Document, Notes
 from slow_values import slow
@@ -188,6 +191,25 @@ def test_killed_at_any_step_the_old_index_stands_until_the_new_one_does(
             assert contents(copy) == undisturbed
     assert outcomes == sorted(outcomes)
     assert set(outcomes) == {len(OLD), len(NEW)}
+
+
+def test_killed_at_any_step_the_index_that_stands_has_its_record_of_sources_or_none(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build_index(located(OLD), folder)
+    write_sources(folder, Sources((), CorpusOptions(), {}, "the old index"))
+    written, outcomes = (folder / SOURCES).read_bytes(), []
+    for copy in killed_builds(folder):
+        stands = Index.open(copy).n_docs == len(OLD)
+        outcomes.append((stands, (copy / SOURCES).exists()))
+        if stands:
+            assert read_sources(copy).digest == "the old index"
+        else:
+            with pytest.raises(InputError, match="the index has no record of its source files"):
+                read_sources(copy)
+        with building(copy):
+            assert [path.read_bytes() for path in copy.glob(".sources*")] == [written] * stands
+            assert (copy / SOURCES).exists() == stands
+    assert set(outcomes) == {(True, True), (True, False), (False, False)}
 
 
 def test_killed_at_any_step_a_first_build_leaves_none_or_all(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:

@@ -746,11 +746,27 @@ def test_full_texts_of_a_cord19_release_are_sources_as_its_table_is(tmp_path: Pa
     os.utime(release / "metadata.csv", (1_000_000_000, 1_000_000_000))
     sync([release], tmp_path / "index")
     assert read(tmp_path / "index") == {"a": "honey"}
-    for text in ("zebrafish swim", "an octopus swims"):
+    for year, text in enumerate(("zebrafish swim", "an octopus swims"), 1):
         (parses / "s.json").write_text(json.dumps({"body_text": [{"text": text, "section": ""}], "abstract": []}))
+        os.utime(parses / "s.json", (year * 10**9, year * 10**9))
         assert sync([release], tmp_path / "index").changed == [str(release / "metadata.csv")]
         assert text in read(tmp_path / "index")["a"]
         assert not any(sync([release], tmp_path / "index"))
+
+
+def test_a_full_text_that_changes_within_the_clock_of_its_file_system_is_read_again(tmp_path: Path) -> None:
+    text, index = tmp_path / "release" / "document_parses" / "pdf_json" / "s.json", tmp_path / "index"
+    text.parent.mkdir(parents=True)
+    table = (
+        "cord_uid,sha,title,abstract,pdf_json_files,pmc_json_files\na,s,Bees,honey,document_parses/pdf_json/s.json,\n"
+    )
+    (tmp_path / "release" / "metadata.csv").write_text(table)
+    now = time.time_ns() + 60 * 10**9  # of a clock that goes ahead: as young as a file can be, on a slow machine, too
+    for word in ("apple", "melon"):
+        text.write_text(json.dumps({"body_text": [{"text": f"a {word}", "section": ""}], "abstract": []}))
+        os.utime(text, ns=(now, now))
+        sync([tmp_path / "release"], index)
+        assert word in read(index)["a"]
 
 
 def test_a_release_whose_full_texts_are_all_gone_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

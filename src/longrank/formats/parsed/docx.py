@@ -132,12 +132,16 @@ def _level(element: Element) -> int | None:
 
 def _paragraphs(root: Element) -> Iterator[Element]:
     """Yield paragraphs, and formulas in no paragraph, in order; a paragraph in a paragraph (a text box) is after it."""
-    formulas: set[Element] = set()
-    for element in walk(root, _TWINS):
-        if (name := local(element)) in _BLOCKS:
-            formulas.update(child for child in element if local(child) in _FORMULAS)
-        if name == "p" or element in formulas:
+    stack = [(root, False)]
+    while stack:
+        element, is_inside = stack.pop()  # is_inside: of a paragraph or a formula
+        name = local(element)
+        if name in _TWINS:
+            continue
+        if name == "p" or (name in _FORMULAS and not is_inside):
             yield element
+        is_inside = name == "p" or name in _FORMULAS or (is_inside and name not in _BLOCKS)
+        stack.extend((child, is_inside) for child in reversed(element))
 
 
 def _style(paragraph: Element) -> str:
@@ -157,17 +161,10 @@ def _text(paragraph: Element, raised: Collection[str]) -> str:
         element = stack.pop()
         if isinstance(element, str):
             line.add(element)
-        elif (name := local(element)) not in _SKIPPED and name != "p":
+        elif (name := local(element)) not in _SKIPPED and name not in _BLOCKS and name != "p":
             line.read(element, name)
-            stack.extend(() if name in _WHOLE else reversed(_inline(element, name)))
+            stack.extend(() if name in _WHOLE else reversed(laid_out(element)))
     return line.text()
-
-
-def _inline(element: Element, name: str) -> list[Element | str]:
-    """Return what of an element belongs to the line around it."""
-    if name in _BLOCKS:
-        return [child for child in element if local(child) not in _FORMULAS]
-    return laid_out(element)
 
 
 class _Line:

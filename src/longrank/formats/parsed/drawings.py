@@ -24,8 +24,7 @@ def drawn_paragraph(runs: Iterable[Element]) -> str:
         element = stack.pop()
         if isinstance(element, str):
             parts.append(element)
-        else:
-            name = local(element)
+        elif (name := local(element)) != "Fallback":  # of an older program, what the choice before it shows
             parts.append(element.text or "" if name == "t" else "\n" if name == "br" else "")
             stack.extend(reversed(laid_out(element)))
             if name == "r" and _is_raised(element) and is_mark("".join(parts[-9:]), "".join(element.itertext())):
