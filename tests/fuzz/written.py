@@ -18,6 +18,7 @@ from longrank.errors import LongRankError
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.index.filter_parsing import parsed_filter
+from longrank.index.folder import SOURCES
 from longrank.index.metadata import NAME as METADATA
 from longrank.index.sources import Sources, SourceState, read_sources, write_sources
 from longrank.index.vectors import stored_vectors
@@ -68,7 +69,9 @@ def made_index(folder: Path, name: str) -> Path:
         index = Index.build(folder / "docs.jsonl", built, **options)
         store(index, random_vectors(index))
         path = str(folder / "docs.jsonl")
-        write_sources(built, Sources((path,), CorpusOptions("jsonl"), {path: SourceState.of(folder / "docs.jsonl")}))
+        write_sources(
+            built / SOURCES, Sources((path,), CorpusOptions("jsonl"), {path: SourceState.of(folder / "docs.jsonl")})
+        )
     return built
 
 

@@ -15,6 +15,7 @@ from longrank.errors import InputError, MissingExtra, first_line
 from longrank.formats.records import CorpusOptions, Record, SourceFile
 from longrank.formats.rows import records_of
 from longrank.types import Notes
+from longrank.types.frames import python_values
 
 _ROWS = 1000  # rows in memory at a time
 _MAGIC = b"ARROW1"  # of Arrow files; Arrow streams have none
@@ -79,7 +80,7 @@ def _records(path: Path, read: Callable[[Path], Iterator[Any]]) -> Iterator[Reco
         batches = read(path)
         names = next(batches)
         yield from records_of(names, _rows(batches), path)
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:  # no UTF-8, dates beyond Python's
+    except (pa.ArrowException, OSError, ValueError) as error:  # no UTF-8
         raise InputError(f"cannot be read: {first_line(error)}", path=path) from None
 
 
@@ -89,7 +90,7 @@ def _rows(batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
             rows = batch.slice(start, _ROWS)
             rows.validate(full=True)  # pyarrow follows the offsets of a damaged file out of its memory
             try:
-                columns = [column.to_pylist() for column in rows.columns]
+                columns = [python_values(column) for column in rows.columns]
             except KeyError as error:  # of pyarrow, for a number that is no type
                 raise ValueError(f"unknown type {error}") from None
             yield from zip(*columns, strict=True)

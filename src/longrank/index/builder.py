@@ -34,6 +34,7 @@ from longrank.types import Notes
 if TYPE_CHECKING:
     from longrank.formats.corpora import Located
     from longrank.formats.expansions import Expansion
+    from longrank.index.sources import Sources
 
 _MOST_COPIES = 100
 
@@ -48,6 +49,7 @@ def write_index(
     progress: Callable[[int], object] | None,
     engine: Engine,
     shards: int,
+    recording: Callable[[str], Sources | None],
 ) -> None:
     """Write an index; the arguments and errors are those of `longrank.index.build_index`."""
     check_analyzer(options.analyzer)
@@ -73,7 +75,7 @@ def write_index(
             finished = [finish(work / "data", merge(segments, work / "data", options))]
         else:
             finished = write_shards(segments, shards, work, options, engine)
-        publish(finished, folder, notes)
+        publish(finished, folder, notes, recording)
 
 
 def _written(tasks: Iterator[Task], engine: Engine, progress: Callable[[int], object] | None) -> list[Segment]:

@@ -45,20 +45,19 @@ _SEGMENT = re.compile(rf"{DATA}\w+")
 _DELETIONS = re.compile(rf"({DELETED}\w+)?")
 
 
-def sources_record(folder: Path) -> Path:
-    """Return the file with the record of the sources, which need not exist.
+def sources_record(folder: Path) -> Path | None:
+    """Return the file with the record of the sources of the index that stands in a folder; None: it has none."""
+    pending = pending_record(folder, (folder / MANIFEST).read_bytes() if (folder / MANIFEST).exists() else b"")
+    record = pending if pending.exists() else folder / SOURCES
+    return record if record.exists() and record.stat().st_size else None
 
-    Until a build has replaced an index, the record of that index waits `sources_aside`; after a kill it is found there.
+
+def pending_record(folder: Path, manifest: bytes) -> Path:
+    """Return the name of the record of an index until its manifest is in its place: it tells of which manifest it is.
+
+    So a record and its index become valid in one step. An empty file says that the index has no record.
     """
-    aside = sources_aside(folder)
-    return aside if aside.exists() and not (folder / SOURCES).exists() else folder / SOURCES
-
-
-def sources_aside(folder: Path) -> Path:
-    """Return where the record of the sources waits: the name tells of which manifest it is."""
-    manifest = folder / MANIFEST
-    state = hashlib.sha256(manifest.read_bytes() if manifest.exists() else b"")
-    return folder / f".sources-{state.hexdigest()[:16]}.jsonl"
+    return folder / f".sources-{hashlib.sha256(manifest).hexdigest()[:16]}.jsonl"
 
 
 class SegmentName(NamedTuple):

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.index.folder import DATA, DELETED, SOURCES, SPARSE, VECTORS, read_manifest, sources_record, valid_names
+from longrank.index.folder import DATA, DELETED, SOURCES, SPARSE, VECTORS, pending_record, read_manifest, valid_names
 from longrank.storage import MANIFEST, check_parent, digest_of, open_manifest, sha256_of
 from longrank.storage.files import check_folder, writing
 from longrank.storage.remote import check_no_copy
@@ -21,8 +21,9 @@ from longrank.storage.workplace import working_in
 BUILDING = ".building-"
 _NAMED_BY_CONTENT = re.compile(rf"({DATA}|{DELETED})[0-9a-f]{{16}}")
 _WORK = re.compile(rf"{re.escape(BUILDING)}[a-z0-9_]{{8}}")  # by `tempfile.mkdtemp`
-_ASIDE = re.compile(r"\.sources-[0-9a-f]{16}\.jsonl")
-_TEMPORARY = re.compile(rf"\.({re.escape(MANIFEST)}|{re.escape(SOURCES)}|{DELETED}[0-9a-f]{{16}})\.[0-9a-f]{{8}}\.tmp")
+_PENDING = re.compile(r"\.sources-[0-9a-f]{16}\.jsonl")
+_RECORDS = rf"{re.escape(SOURCES)}|{_PENDING.pattern}"
+_TEMPORARY = re.compile(rf"\.({re.escape(MANIFEST)}|{_RECORDS}|{DELETED}[0-9a-f]{{16}})\.[0-9a-f]{{8}}\.tmp")
 
 
 @contextmanager
@@ -119,24 +120,34 @@ def moved_aside(path: Path, folder: Path) -> Path:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove data that no manifest names, and put back the record of the sources of an index that was not replaced.
-
-    Data stay if the manifest cannot be read.
+    """Remove data that no manifest names; data stays if its manifest cannot be read.
 
     What this user may not remove stays for another user: an index may belong to several.
     """
     valid = valid_names(folder) if (folder / MANIFEST).exists() else frozenset[str]()
-    record = sources_record(folder)
+    settle_record(folder)
     for path in list(folder.iterdir()):
         with suppress(PermissionError):
-            if _ASIDE.fullmatch(path.name):
-                path.rename(folder / SOURCES) if path == record else path.unlink()
-            elif _TEMPORARY.fullmatch(path.name) and path.is_file():
+            if _TEMPORARY.fullmatch(path.name) and path.is_file():
                 path.unlink()
             elif _WORK.fullmatch(path.name):
                 _remove_tree(path)
             elif _NAMED_BY_CONTENT.fullmatch(path.name) and valid is not None and path.name not in valid:
                 _remove_tree(moved_aside(path, folder))
+
+
+def settle_record(folder: Path) -> None:
+    """Put the record of the sources of the index that stands in its place; remove those of other states."""
+    manifest = folder / MANIFEST
+    mine = pending_record(folder, manifest.read_bytes() if manifest.exists() else b"")
+    with suppress(PermissionError):
+        for path in [path for path in folder.iterdir() if _PENDING.fullmatch(path.name)]:
+            if path == mine and path.stat().st_size:
+                path.rename(folder / SOURCES)
+                continue
+            if path == mine:  # the index has no record
+                (folder / SOURCES).unlink(missing_ok=True)
+            path.unlink()
 
 
 def _remove_tree(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE
@@ -17,16 +17,17 @@ from longrank.index.folder import (
     DATA,
     DELETED,
     FORMAT,
-    SOURCES,
     SPARSE,
     VECTORS,
     VERSION,
     SegmentName,
-    sources_aside,
-    sources_record,
+    open_part,
+    pending_record,
     valid_names,
 )
-from longrank.index.locking import moved_aside, remove_leftovers
+from longrank.index.locking import moved_aside, remove_leftovers, settle_record
+from longrank.index.parts import digest_of_parts
+from longrank.index.sources import Sources, write_sources
 from longrank.storage import MANIFEST, atomic_write, digest_of, read_manifest, sha256_of, sync_folder, verify
 from longrank.storage import write_manifest as write_folder_manifest
 from longrank.storage.folders import exchange
@@ -42,10 +43,18 @@ class Finished(NamedTuple):
     digest: str
 
 
-def publish(finished: Sequence[Finished], folder: Path, notes: Notes) -> None:
+def publish(
+    finished: Sequence[Finished], folder: Path, notes: Notes, recording: Callable[[str], Sources | None]
+) -> None:
     """Make the finished segments of a build the index in `folder`, several as its shards; call it inside `building`.
 
     Vectors of other documents stay, and are noted: those of unchanged documents are used when vectors are stored again.
+
+    Args:
+        finished: the segments.
+        folder: the folder of the index.
+        notes: counts vectors that do not fit.
+        recording: called with the digest of the index, returns the record of its sources; None: it has none.
 
     Raises:
         LongRankError: writing failed; says whether the old or the new index is valid.
@@ -53,29 +62,28 @@ def publish(finished: Sequence[Finished], folder: Path, notes: Notes) -> None:
     before = _named_data(folder)
     with _telling_state(folder):
         data = [put_data(segment, folder) for segment in finished]
-        with _record_aside(folder):
-            put_manifest(folder, [SegmentName(path.name, is_shard=len(data) > 1) for path in data])
+        segments = [SegmentName(path.name, is_shard=len(data) > 1) for path in data]
+        manifest = manifest_of(folder, segments)
+        try:
+            _write_pending(folder, segments, manifest, recording)
+            put_manifest(folder, manifest)
+        finally:
+            settle_record(folder)
     remove_leftovers(folder)
     if before != _named_data(folder):
         note_stale_vectors(folder, notes)
 
 
-@contextmanager
-def _record_aside(folder: Path) -> Iterator[None]:
-    """Set the record of the old index's sources aside before the new index is valid: no power cut leaves it there.
-
-    If the block fails, and the old index stays, the record is back; after a kill, `remove_leftovers` puts it back.
-    """
-    record, aside = folder / SOURCES, sources_aside(folder)
-    if record.exists():
-        record.rename(aside)
-    try:
-        yield
-    except BaseException:
-        if aside.exists() and sources_record(folder) == aside:  # no other manifest is there
-            aside.rename(record)
-        raise
-    aside.unlink(missing_ok=True)
+def _write_pending(
+    folder: Path, segments: Sequence[SegmentName], manifest: bytes, recording: Callable[[str], Sources | None]
+) -> None:
+    """Write the record of the sources of an index; `settle_record` puts it in its place when the manifest is valid."""
+    sources = recording(digest_of_parts([open_part(folder, names) for names in segments]))
+    pending = pending_record(folder, manifest)
+    if sources is None:
+        pending.touch()
+    else:
+        write_sources(pending, sources)
 
 
 def note_stale_vectors(folder: Path, notes: Notes, digest: str = "") -> None:
@@ -93,7 +101,7 @@ def publish_segments(folder: Path, segments: Sequence[SegmentName]) -> None:
         LongRankError: writing failed; says whether the old or the new index is valid.
     """
     with _telling_state(folder):
-        put_manifest(folder, segments)
+        put_manifest(folder, manifest_of(folder, segments))
     remove_leftovers(folder)
 
 
@@ -119,9 +127,15 @@ def put_deletions(folder: Path, dead: bytes) -> str:
     return path.name
 
 
-def put_manifest(folder: Path, segments: Sequence[SegmentName]) -> None:
-    """Make segments the index in `folder`, in one step."""
+def put_manifest(folder: Path, manifest: bytes) -> None:
+    """Make the segments that a manifest names the index in `folder`, in one step."""
     sync_folder(folder)
+    with atomic_write(folder / MANIFEST) as stream:
+        stream.write(manifest)
+
+
+def manifest_of(folder: Path, segments: Sequence[SegmentName]) -> bytes:
+    """Return the manifest of an index of segments, which are in their places."""
     files = {}
     for path in sorted(folder / name for names in segments for name in (f"{names.data}/{MANIFEST}", names.deleted)):
         if path != folder:
@@ -131,9 +145,7 @@ def put_manifest(folder: Path, segments: Sequence[SegmentName]) -> None:
         content: dict[str, Any] = {"version": VERSION, "data": segments[0].data}
     else:
         content = {"version": CHANGED, "segments": [names.as_json() for names in segments]}
-    with atomic_write(folder / MANIFEST, "w") as stream:
-        json.dump({"format": FORMAT, **content, "files": files}, stream, indent=1, sort_keys=True)
-        stream.write("\n")
+    return json.dumps({"format": FORMAT, **content, "files": files}, indent=1, sort_keys=True).encode() + b"\n"
 
 
 @contextmanager

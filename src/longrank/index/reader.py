@@ -33,6 +33,7 @@ from longrank.index.living import Readers, readers_of
 from longrank.index.living_metadata import Stored, metadata_of
 from longrank.index.options import IndexOptions, note_copied
 from longrank.index.parts import Part, digest_of_parts
+from longrank.index.sources import Sources
 from longrank.storage import MANIFEST
 from longrank.storage.remote import changing, local
 from longrank.text.analysis import ANALYZERS, Analyzer
@@ -110,6 +111,7 @@ class Index(Changeable):
         workers: int | None = None,
         engine: str | Engine | None = None,
         resources: Mapping[str, float] | str | None = None,
+        recording: Callable[[str], Sources | None] = lambda digest: None,
     ) -> Index:
         """Build an index of documents.
 
@@ -136,6 +138,8 @@ class Index(Changeable):
                 needs the usual ``if __name__ == "__main__"``.
             engine: where the workers run: as of `longrank.engines.open_engine`, as are `workers` and `resources`.
             resources: resources that each worker of a cluster holds, e.g. ``{"CPU": 2}``.
+            recording: called with the digest of the index just before it becomes visible; returns the record of its
+                sources, if it is to have one (`longrank.index.sources`).
 
         Raises:
             InputError: a fault of a source or an expansion, no document, a doc_id twice, an unknown analyzer or
@@ -174,6 +178,7 @@ class Index(Changeable):
             workers=workers,
             engine=engine,
             resources=resources,
+            recording=recording,
         )
 
     def __repr__(self) -> str:
@@ -393,6 +398,7 @@ def build_index(
     workers: int | None = None,
     engine: str | Engine | None = None,
     resources: Mapping[str, float] | str | None = None,
+    recording: Callable[[str], Sources | None] = lambda digest: None,
 ) -> Index:
     """Index documents as `Index.build`, whose options come from values instead of files.
 
@@ -403,7 +409,7 @@ def build_index(
         expansions: queries predicted for the documents, which are indexed with them; see `longrank.index.expansions`.
         notes: counts documents without terms, and expansions that fit no document.
         progress: as for `Index.build`.
-        shards, workers, engine, resources: as for `Index.build`.
+        shards, workers, engine, resources, recording: as for `Index.build`.
 
     Raises:
         InputError, MissingExtra, LongRankError: as `Index.build`; expansions of another collection, or whose ids can
@@ -425,6 +431,7 @@ def build_index(
                 progress=progress,
                 engine=opened,
                 shards=shards,
+                recording=recording,
             )
         index = Index(place)
     except BaseException:

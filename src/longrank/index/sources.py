@@ -91,8 +91,8 @@ class Sources(NamedTuple):
         return self.digest is None or digest in (self.digest, self.begun)
 
 
-def write_sources(folder: Path, sources: Sources) -> None:
-    """Write the record of an index.
+def write_sources(path: Path, sources: Sources) -> None:
+    """Write the record of the sources of an index into a file, which is `SOURCES` in its folder.
 
     Raises:
         LongRankError: writing failed.
@@ -108,7 +108,7 @@ def write_sources(folder: Path, sources: Sources) -> None:
     header |= {"beside": sources.beside} if sources.beside is not None else {}
     states = [state._asdict() for _, state in sorted(sources.files.items())]
     header["checksum"] = _checksum([header, *states])
-    with atomic_write(folder / SOURCES, "w") as stream:
+    with atomic_write(path, "w") as stream:
         for value in (header, *states):
             stream.write(json.dumps(value) + "\n")
 
@@ -128,7 +128,10 @@ def read_sources(folder: Path) -> Sources:
         IntegrityError: the record has another checksum; records of earlier versions have none.
     """
     try:
-        with sources_record(folder).open(encoding="utf-8") as stream:
+        record = sources_record(folder)
+        if record is None:
+            raise InputError("the index has no record of its source files", path=folder, fix=_FIX)
+        with record.open(encoding="utf-8") as stream:
             header, *files = map(json.loads, stream)
         if (header["format"], header["version"]) != (FORMAT, VERSION):
             raise InputError("the record of the index's sources has another version", path=folder, fix=_FIX)
@@ -139,8 +142,6 @@ def read_sources(folder: Path) -> Sources:
         corpus = _corpus(header["corpus"])
         digest, begun = header.get("digest"), str(header.get("begun", ""))
         beside = TypeAdapter(tuple[str, ...] | None).validate_python(header.get("beside"))
-    except FileNotFoundError:
-        raise InputError("the index has no record of its source files", path=folder, fix=_FIX) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
         raise InputError(f"{SOURCES} cannot be read ({first_line(error)})", path=folder, fix=_FIX) from None
     return Sources(places, corpus, {state.path: state for state in states}, digest, begun, beside)

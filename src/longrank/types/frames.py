@@ -37,8 +37,39 @@ def _labels(frame: Any) -> list[Any]:
 def _values(frame: Any, label: Any) -> list[Any]:
     """Return the values of a column; those of polars and pyarrow, lists in them, too, as Python has them."""
     column = frame[label]
-    values = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
+    if hasattr(column, "to_pylist"):
+        return python_values(column)
+    values = getattr(column, "to_list", None)
     return list(column) if values is None else list(values())
+
+
+class Beyond:
+    """Value of a type that is beyond what Python has of this type."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def __repr__(self) -> str:
+        return f"a {self._kind} beyond Python's"
+
+
+def python_values(column: Any) -> list[Any]:
+    """Return the values of a column of pyarrow; values that Python lacks, such as dates after 9999, are `Beyond`."""
+    try:
+        return list(column.to_pylist())
+    except UnicodeError:
+        raise
+    except (OverflowError, ValueError):
+        return [_python_value(value) for value in column]
+
+
+def _python_value(value: Any) -> Any:
+    try:
+        return value.as_py()
+    except UnicodeError:
+        raise
+    except (OverflowError, ValueError):
+        return Beyond(str(value.type))
 
 
 def rows_of(frame: Any) -> Iterator[dict[str, Any]]:

@@ -45,7 +45,7 @@ def check(folder: Index | str | Path) -> int:
     if address_of(place):
         check_objects(place)
     if is_index(path) or any(path.glob(f"{DATA}*/{MANIFEST}")):  # segments alone are a build that never finished
-        if sources_record(path).is_file():
+        if sources_record(path) is not None:
             read_sources(path)
         return verify_index(path)
     if path.is_file():

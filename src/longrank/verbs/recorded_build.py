@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from longrank.collections.documents import locate_documents, places_of
 from longrank.collections.files import check_patterns
-from longrank.errors import Changed, LongRankError
+from longrank.errors import LongRankError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
 from longrank.index.languages import keeping
-from longrank.index.locking import building
-from longrank.index.sources import Sources, write_sources
+from longrank.index.sources import Sources
 from longrank.storage.remote import changing
 from longrank.types import Notes
 from longrank.verbs.collection_changes import beside_documents
@@ -32,8 +28,6 @@ from longrank.verbs.source_states import (
     states_of,
     unlisted,
 )
-
-_IDS = 1 << 14  # ids read at a time
 
 
 def build_from_files(
@@ -74,28 +68,24 @@ def _build(
     names = tuple(name for source in sources for name in recorded(source))
     sizes: dict[str, SizeAndTime] = {}
     files = states_of(places, corpus, notes, sizes)
-    runs: list[tuple[str, int]] = []
+    ids: dict[str, list[str]] = {}
     digests: dict[str, RowsDigest] = {}
     visited: dict[str, bool] = {}
     located = locate_documents(list(places), notes, noting_visits(corpus, visited, sizes))
-    index = Index.build(_counted(digested(located, digests), runs), folder, corpus=corpus, notes=notes, **options)
-    if files is not None:
+
+    def record(digest: str) -> Sources | None:
+        if files is None:
+            return None
         mark_unread(files, files, visited, {})
-        files |= {path: digest.state(path) for path, digest in digests.items()}
-        end = 0
-        for path, n in runs:
+        states = files | {path: rows.state(path) for path, rows in digests.items()}
+        for path, doc_ids in ids.items():
             name = absolute(path)
-            state = files.get(name) or unlisted(name)
-            cuts = [*range(end, end + n, _IDS), end + n]
-            ids = (doc_id for a, b in pairwise(cuts) for doc_id in index.doc_ids(np.arange(a, b)))
-            files[name] = state._replace(ids=(*state.ids, *ids))
-            end += n
-        stands = "the index is valid, but updates need this record: build the index again"
-        with telling_state(stands), building(folder):  # no other command changes the index
-            if Index(folder).digest != index.digest:
-                raise Changed("another command has changed the index since it was built", path=folder)
-            beside = beside_documents(map(absolute, places), corpus)
-            write_sources(folder, Sources(names, corpus, files, index.digest, beside=beside))
+            state = states.get(name) or unlisted(name)
+            states[name] = state._replace(ids=(*state.ids, *doc_ids))
+        return Sources(names, corpus, states, digest, beside=beside_documents(map(absolute, places), corpus))
+
+    counted = _counted(digested(located, digests), ids)
+    Index.build(counted, folder, corpus=corpus, notes=notes, recording=record, **options)
 
 
 @contextmanager
@@ -107,11 +97,8 @@ def telling_state(state: str) -> Iterator[None]:
         raise LongRankError(f"{error}; {state}") from error
 
 
-def _counted(documents: Iterator[Located], runs: list[tuple[str, int]]) -> Iterator[Located]:
-    """Yield documents; count them in `runs`, file by file."""
+def _counted(documents: Iterator[Located], ids: dict[str, list[str]]) -> Iterator[Located]:
+    """Yield documents; keep their ids in `ids`, file by file."""
     for located in documents:
-        if runs and runs[-1][0] == located.path:
-            runs[-1] = (located.path, runs[-1][1] + 1)
-        else:
-            runs.append((located.path, 1))
+        ids.setdefault(located.path, []).append(located.document.doc_id)
         yield located

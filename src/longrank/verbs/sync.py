@@ -89,7 +89,7 @@ def _checked(sources: Sequence[str | Path], index: Path | str) -> list[str]:
 def _refuse_other(index: Path | str, names: Sequence[str], places: Sequence[str]) -> None:
     """Refuse an index of other sources; earlier versions recorded the files that a pattern matched."""
     folder = local(index)
-    if not sources_record(folder).exists():
+    if sources_record(folder) is None:
         fix = f"build it again: {_call('longrank index', names, index)}; documents added later are then lost"
         raise InputError("the index has no record of its source files", path=index, fix=fix)
     built_from = read_sources(folder).places

@@ -14,6 +14,7 @@ from longrank.collections.documents import locate_in_files
 from longrank.errors import InputError, LongRankError
 from longrank.formats.corpora import Located
 from longrank.index import Index
+from longrank.index.folder import SOURCES
 from longrank.index.sources import Sources, SourceState, read_sources, write_sources
 from longrank.index.writer import IndexWriter
 from longrank.storage.remote import changing
@@ -118,7 +119,7 @@ def _updated(
         if sources.beside != beside:
             with suppress(LongRankError), index.writer(notes):  # an index that cannot be written to is up to date
                 if _recorded(folder, skipped) == sources:
-                    write_sources(folder, sources._replace(beside=beside))
+                    write_sources(folder / SOURCES, sources._replace(beside=beside))
         return changes
     with Index(folder).writer(notes) as writer:
         if (newest := _recorded(folder, skipped)) != sources:  # another update has ended meanwhile
@@ -131,9 +132,11 @@ def _updated(
         if read or changes.vanished or merge:
             changes = _apply(writer, index, sources, changes, now, read=read, sizes=sizes, **options)
             begun = _begun(sources, [*read, *changes.vanished], now, index.digest)
-            writer.commit(lambda digest: write_sources(folder, begun._replace(begun=digest)))
+            writer.commit(lambda digest: write_sources(folder / SOURCES, begun._replace(begun=digest)))
         with telling_state("the index is up to date; the next update compares these files again"):
-            write_sources(folder, sources._replace(files=now, digest=Index(folder).digest, begun="", beside=beside))
+            write_sources(
+                folder / SOURCES, sources._replace(files=now, digest=Index(folder).digest, begun="", beside=beside)
+            )
     return changes
 
 

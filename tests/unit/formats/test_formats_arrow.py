@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from longrank.cli.main import main
-from longrank.collections import read_documents
+from longrank.collections import read_documents, read_queries
 from longrank.errors import InputError, MissingExtra
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
-from longrank.types import Document
+from longrank.types import Document, Notes
 from longrank.verbs.sync import sync
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra arrow")
@@ -94,13 +94,32 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, name: str) -> None:
     assert str(caught.value).isprintable()
 
 
-def test_values_that_python_cannot_hold_are_one_line(tmp_path: Path, name: str) -> None:
+def test_text_that_is_not_utf_8_is_one_line(tmp_path: Path, name: str) -> None:
     texts = pa.array([b"Th\xffy"]).cast(pa.binary()).view(pa.string())
     with pytest.raises(InputError, match=f"{name}: cannot be read: .*Invalid UTF8"):
         list(read_documents(write(tmp_path / name, {"id": ["a"], "text": texts})))
-    years = pa.array([10**15], pa.timestamp("s"))
-    with pytest.raises(InputError, match=f"{name}: cannot be read"):
-        list(read_documents(write(tmp_path / name, {"id": ["a"], "text": ["x"], "year": years})))
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pa.array([10**15, 0], pa.timestamp("s")),
+        pa.array([10**12, 0], pa.timestamp("s")),
+        pa.array([-(10**17), 0], pa.timestamp("us")),
+        pa.array([10**7, 0], pa.date32()),
+        pa.array([[10**12], [0]], pa.list_(pa.timestamp("s"))),
+    ],
+)
+def test_dates_that_python_lacks_are_no_metadata_and_no_text(dates: Any, tmp_path: Path, name: str) -> None:
+    columns = {"id": ["a", "b"], "text": ["x", "y"], "date": dates}
+    for source in (write(tmp_path / name, columns), pa.table(columns)):
+        notes = Notes()
+        first, second = (document.metadata for document in read_documents(source, None, notes))
+        assert (first, "1970-01-01" in str(second)) == ({}, True)
+        assert notes["metadata values that are not JSON values, left out"] == 1
+        assert len(read_queries(pa.table({"qid": ["a", "b"], "query": ["x", "y"], "date": dates}))) == 2
+        with pytest.raises(InputError, match=r"not a string \(got a .* beyond Python's\)"):
+            list(read_documents(pa.table({"id": ["a", "b"], "text": dates})))
 
 
 def test_fields_choose_columns(tmp_path: Path) -> None:

@@ -381,7 +381,8 @@ def test_shapes_for_older_programs_are_not_read_a_second_time(tmp_path: Path) ->
     run = "<a:r><a:t>{}</a:t></a:r>".format
     runs = (
         '<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
-        f"<mc:Choice>{run('play')}</mc:Choice><mc:Fallback>{run('upgrade')}</mc:Fallback></mc:AlternateContent>"
+        f"<mc:Choice>{run('play')}</mc:Choice><mc:Choice>{run('work')}</mc:Choice>"
+        f"<mc:Fallback>{run('upgrade')}</mc:Fallback></mc:AlternateContent>"
     )
     inside = f"<p:sp><a:p>{run('They ')}{runs}</a:p></p:sp></p:sld>"
     with_part(path, "ppt/slides/s0.xml", slide.replace("</p:sld>", inside).encode())

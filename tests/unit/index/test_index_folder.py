@@ -22,10 +22,10 @@ from collections_of_words import located, random_documents
 from longrank.errors import Changed, InputError, IntegrityError, LongRankError
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index, arrays, batches, build_index, parts, verify_index
-from longrank.index.folder import SOURCES
+from longrank.index.folder import SOURCES, sources_record
 from longrank.index.locking import building
 from longrank.index.parts import Part
-from longrank.index.sources import Sources, read_sources, write_sources
+from longrank.index.sources import Sources, read_sources
 from longrank.storage import MANIFEST, files, lock, write_manifest
 from longrank.types import Document, Notes
 from slow_values import slow
@@ -161,11 +161,11 @@ def kill_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     return steps
 
 
-def killed_builds(folder: Path) -> Iterator[Path]:
+def killed_builds(folder: Path, **options: Any) -> Iterator[Path]:
     """Build NEW into copies of `folder`, each killed after more steps than the one before; yield the copies."""
     with pytest.MonkeyPatch.context() as patch:
         steps = kill_at(10**9, patch)
-        build_index(located(NEW), folder.with_name("counted"))
+        build_index(located(NEW), folder.with_name("counted"), **options)
         n_steps = next(steps)
     for step in [*range(0, n_steps - 16, 20), *range(n_steps - 16, n_steps)]:
         copy = folder.with_name(f"killed-{step}")
@@ -173,7 +173,7 @@ def killed_builds(folder: Path) -> Iterator[Path]:
             shutil.copytree(folder, copy)
         with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
             kill_at(step, patch)
-            build_index(located(NEW), copy)
+            build_index(located(NEW), copy, **options)
         yield copy
         shutil.rmtree(copy, ignore_errors=True)
 
@@ -193,23 +193,29 @@ def test_killed_at_any_step_the_old_index_stands_until_the_new_one_does(
     assert set(outcomes) == {len(OLD), len(NEW)}
 
 
-def test_killed_at_any_step_the_index_that_stands_has_its_record_of_sources_or_none(tmp_path: Path) -> None:
-    folder = tmp_path / "index"
-    build_index(located(OLD), folder)
-    write_sources(folder, Sources((), CorpusOptions(), {}, "the old index"))
-    written, outcomes = (folder / SOURCES).read_bytes(), []
-    for copy in killed_builds(folder):
-        stands = Index.open(copy).n_docs == len(OLD)
-        outcomes.append((stands, (copy / SOURCES).exists()))
-        if stands:
-            assert read_sources(copy).digest == "the old index"
-        else:
-            with pytest.raises(InputError, match="the index has no record of its source files"):
-                read_sources(copy)
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("after", [True, False])
+def test_killed_at_any_step_the_index_that_stands_has_its_own_record_of_sources_or_none(
+    before: bool, after: bool, tmp_path: Path
+) -> None:
+    def of(name: str, *, has_record: bool) -> Callable[[str], Sources | None]:
+        return lambda digest: Sources((name,), CorpusOptions(), {}, digest) if has_record else None
+
+    def record(folder: Path) -> Sources | None:
+        return None if sources_record(folder) is None else read_sources(folder)
+
+    build_index(located(OLD), tmp_path / "index", recording=of("old", has_record=before))
+    outcomes = set()
+    for copy in killed_builds(tmp_path / "index", recording=of("new", has_record=after)):
+        index = Index.open(copy)
+        name, has_record = ("old", before) if index.n_docs == len(OLD) else ("new", after)
+        assert record(copy) == of(name, has_record=has_record)(index.digest)
+        outcomes.add((name, (copy / SOURCES).exists(), len(list(copy.glob(".sources-*")))))
         with building(copy):
-            assert [path.read_bytes() for path in copy.glob(".sources*")] == [written] * stands
-            assert (copy / SOURCES).exists() == stands
-    assert set(outcomes) == {(True, True), (True, False), (False, False)}
+            assert not list(copy.glob(".sources-*"))
+            assert (copy / SOURCES).exists() == has_record
+        assert record(copy) == of(name, has_record=has_record)(index.digest)
+    assert outcomes >= {("old", before, 0), ("old", before, 1), ("new", before, 1)}
 
 
 def test_killed_at_any_step_a_first_build_leaves_none_or_all(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:

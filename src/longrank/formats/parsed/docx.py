@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 _BODY, _STYLES = "word/document.xml", "word/styles.xml"
 _BREAKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
-_TWINS = frozenset({"del", "moveFrom", "Fallback"})  # deleted or moved text, and text boxes a second time
-_SKIPPED = _TWINS | {"instrText", "pPr", "rPr"}  # field codes and properties
+_GONE = frozenset({"del", "moveFrom"})  # deleted or moved text
+_SKIPPED = _GONE | {"instrText", "pPr", "rPr"}  # field codes and properties
 _WHOLE = ("fldChar", "ruby")  # read with all that is in them
 _FORMULAS = ("oMathPara", "oMath")
 _BLOCKS = ("body", "tc", "txbxContent", "hdr", "ftr", "footnote", "endnote", "comment")  # hold paragraphs
@@ -136,7 +136,7 @@ def _paragraphs(root: Element) -> Iterator[Element]:
     while stack:
         element, is_inside = stack.pop()  # is_inside: of a paragraph or a formula
         name = local(element)
-        if name in _TWINS:
+        if name in _GONE:
             continue
         if name == "p" or (name in _FORMULAS and not is_inside):
             yield element

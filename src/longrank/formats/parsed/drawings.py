@@ -12,6 +12,7 @@ from longrank.formats.parsed.zipped import Container, Relation, attribute, local
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
+_SKIPPED = ("numRef", "numLit", "numDim")
 _DRAWINGS = ("diagramData", "chart", "chartEx")  # the last are charts since Office 2016, such as funnels
 
 
@@ -24,7 +25,8 @@ def drawn_paragraph(runs: Iterable[Element]) -> str:
         element = stack.pop()
         if isinstance(element, str):
             parts.append(element)
-        elif (name := local(element)) != "Fallback":  # of an older program, what the choice before it shows
+        else:
+            name = local(element)
             parts.append(element.text or "" if name == "t" else "\n" if name == "br" else "")
             stack.extend(reversed(laid_out(element)))
             if name == "r" and _is_raised(element) and is_mark("".join(parts[-9:]), "".join(element.itertext())):
@@ -47,7 +49,7 @@ def drawn_texts(container: Container, found: Sequence[Relation]) -> Iterator[str
     """
     for part in dict.fromkeys(relation.part for relation in found if relation.kind in _DRAWINGS):
         lines: dict[str, None] = {}
-        for element in (e for root in container.beside(part) for e in walk(root, ("numRef", "numLit", "numDim"))):
+        for element in (e for root in container.beside(part) for e in walk(root, _SKIPPED)):
             if local(element) == "p":
                 lines[drawn_paragraph(element)] = None
             elif local(element) in ("v", "pt") and not (element.text or "").strip().replace(".", "", 1).isdigit():

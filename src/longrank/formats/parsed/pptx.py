@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 _SHOW = "ppt/presentation.xml"
-_TWINS = ("Fallback",)  # shapes a second time, for older programs
 _TITLES = ("title", "ctrTitle")
 _SKIPPED = ("sldNum", "sldImg")
 _REPEATED = ("dt", "ftr", "hdr")  # mostly the same on every slide
@@ -75,9 +74,9 @@ def _relation(slide: Element) -> str:
 
 def _add_shapes(root: Element, writer: TextWriter, footers: set[str]) -> None:
     """Add the texts of shapes; those of headers, footers and fixed dates if they are not among `footers` so far."""
-    for shape in (element for element in walk(root, _TWINS) if local(element) in ("sp", "graphicFrame")):
-        kind = next((attribute(e, "type") for e in walk(shape, _TWINS) if local(e) == "ph"), "")
-        paragraphs = [element for element in walk(shape, _TWINS) if local(element) == "p"]
+    for shape in (element for element in walk(root, ()) if local(element) in ("sp", "graphicFrame")):
+        kind = next((attribute(e, "type") for e in walk(shape, ()) if local(e) == "ph"), "")
+        paragraphs = [element for element in walk(shape, ()) if local(element) == "p"]
         if kind in _REPEATED:
             text = _in_lines([run for run in paragraph if not _is_changing(run)] for paragraph in paragraphs)
             writer.add("" if text in footers else text)

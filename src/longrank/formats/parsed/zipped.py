@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 CORE = "docProps/core.xml"
 """Usual name of the part of DOCX and PPTX with title, author and language."""
 
+_ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
 _MOST_BYTES = 256 << 20  # unpacked, of all parts together
 _MOST_PARTS = 20_000
 _MAX_RATIO, _RATIO_FROM = 200, 16 << 20
@@ -88,6 +89,7 @@ class Container:
             entities = isinstance(error, DefusedXmlException)
             fault = "declares a DTD or entities, which are refused" if entities else "is no XML"
             raise Unreadable(f"is damaged: its part {name} {fault}") from None
+        _keep_first_alternatives(root)
         return root
 
     def beside(self, name: str) -> list[Element]:
@@ -97,6 +99,14 @@ class Container:
         except (Unreadable, zipfile.BadZipFile, zlib.error, EOFError):
             self.n_unread += 1
             return []
+
+
+def _keep_first_alternatives(root: Element) -> None:
+    """Remove what other programs show in the place of the first of several contents (ISO/IEC 29500-3)."""
+    for alternatives in list(root.iter(_ALTERNATIVES)):
+        choices = [child for child in alternatives if local(child) == "Choice"]
+        for other in [child for child in alternatives if choices and child is not choices[0]]:
+            alternatives.remove(other)
 
 
 @contextmanager
