@@ -34,7 +34,7 @@ from longrank.types import Notes
 if TYPE_CHECKING:
     from longrank.formats.corpora import Located
     from longrank.formats.expansions import Expansion
-    from longrank.index.sources import Sources
+    from longrank.index.sources import Recording
 
 _MOST_COPIES = 100
 
@@ -49,7 +49,7 @@ def write_index(
     progress: Callable[[int], object] | None,
     engine: Engine,
     shards: int,
-    recording: Callable[[str], Sources | None],
+    recording: Recording,
 ) -> None:
     """Write an index; the arguments and errors are those of `longrank.index.build_index`."""
     check_analyzer(options.analyzer)

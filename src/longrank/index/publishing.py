@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE
@@ -25,9 +25,10 @@ from longrank.index.folder import (
     pending_record,
     valid_names,
 )
+from longrank.index.living import readers_of
 from longrank.index.locking import moved_aside, remove_leftovers, settle_record
 from longrank.index.parts import digest_of_parts
-from longrank.index.sources import Sources, write_sources
+from longrank.index.sources import Recording, write_sources
 from longrank.storage import MANIFEST, atomic_write, digest_of, read_manifest, sha256_of, sync_folder, verify
 from longrank.storage import write_manifest as write_folder_manifest
 from longrank.storage.folders import exchange
@@ -43,9 +44,7 @@ class Finished(NamedTuple):
     digest: str
 
 
-def publish(
-    finished: Sequence[Finished], folder: Path, notes: Notes, recording: Callable[[str], Sources | None]
-) -> None:
+def publish(finished: Sequence[Finished], folder: Path, notes: Notes, recording: Recording) -> None:
     """Make the finished segments of a build the index in `folder`, several as its shards; call it inside `building`.
 
     Vectors of other documents stay, and are noted: those of unchanged documents are used when vectors are stored again.
@@ -54,7 +53,7 @@ def publish(
         finished: the segments.
         folder: the folder of the index.
         notes: counts vectors that do not fit.
-        recording: called with the digest of the index, returns the record of its sources; None: it has none.
+        recording: returns the record of its sources.
 
     Raises:
         LongRankError: writing failed; says whether the old or the new index is valid.
@@ -74,11 +73,11 @@ def publish(
         note_stale_vectors(folder, notes)
 
 
-def _write_pending(
-    folder: Path, segments: Sequence[SegmentName], manifest: bytes, recording: Callable[[str], Sources | None]
-) -> None:
+def _write_pending(folder: Path, segments: Sequence[SegmentName], manifest: bytes, recording: Recording) -> None:
     """Write the record of the sources of an index; `settle_record` puts it in its place when the manifest is valid."""
-    sources = recording(digest_of_parts([open_part(folder, names) for names in segments]))
+    parts = [open_part(folder, names) for names in segments]
+    documents, *_ = readers_of(parts)
+    sources = recording(digest_of_parts(parts), documents.doc_ids)
     pending = pending_record(folder, manifest)
     if sources is None:
         pending.touch()

@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from longrank.errors import InputError, IntegrityError, first_line
@@ -28,6 +30,10 @@ FORMAT, VERSION = "longrank sources", 1
 _FIX = "build the index again with longrank index SOURCE... -o INDEX, or change it with --add and --delete"
 TICK = 2_000_000_000  # nanoseconds: the coarsest clock of a file system (FAT)
 _CORPUS = ("format", "fields", "ignore_passages", "metadata", "index_only", "title_in_text")
+
+
+Recording: TypeAlias = "Callable[[str, Callable[[NDArray[np.integer]], list[str]]], Sources | None]"
+"""Given the digest of a new index and its ids by the numbers of documents, returns the record; None: it has none."""
 
 
 class SourceState(NamedTuple):
@@ -89,6 +95,10 @@ class Sources(NamedTuple):
     def is_of(self, digest: str) -> bool:
         """Tell whether no other command has changed the index, which has `digest` now."""
         return self.digest is None or digest in (self.digest, self.begun)
+
+
+def no_record(digest: str, doc_ids: object) -> None:
+    """Return no record, as `Recording` of an index that no update follows."""
 
 
 def write_sources(path: Path, sources: Sources) -> None:

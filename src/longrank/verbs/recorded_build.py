@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from longrank.collections.documents import locate_documents, places_of
 from longrank.collections.files import check_patterns
@@ -28,6 +32,8 @@ from longrank.verbs.source_states import (
     states_of,
     unlisted,
 )
+
+_IDS = 1 << 14  # ids read at a time
 
 
 def build_from_files(
@@ -68,23 +74,26 @@ def _build(
     names = tuple(name for source in sources for name in recorded(source))
     sizes: dict[str, SizeAndTime] = {}
     files = states_of(places, corpus, notes, sizes)
-    ids: dict[str, list[str]] = {}
+    runs: list[tuple[str, int]] = []
     digests: dict[str, RowsDigest] = {}
     visited: dict[str, bool] = {}
     located = locate_documents(list(places), notes, noting_visits(corpus, visited, sizes))
 
-    def record(digest: str) -> Sources | None:
+    def record(digest: str, doc_ids: Callable[[NDArray[np.integer]], list[str]]) -> Sources | None:
         if files is None:
             return None
         mark_unread(files, files, visited, {})
-        states = files | {path: rows.state(path) for path, rows in digests.items()}
-        for path, doc_ids in ids.items():
+        states, end = files | {path: rows.state(path) for path, rows in digests.items()}, 0
+        for path, n in runs:
             name = absolute(path)
             state = states.get(name) or unlisted(name)
-            states[name] = state._replace(ids=(*state.ids, *doc_ids))
+            cuts = [*range(end, end + n, _IDS), end + n]
+            ids = (doc_id for a, b in pairwise(cuts) for doc_id in doc_ids(np.arange(a, b)))
+            states[name] = state._replace(ids=(*state.ids, *ids))
+            end += n
         return Sources(names, corpus, states, digest, beside=beside_documents(map(absolute, places), corpus))
 
-    counted = _counted(digested(located, digests), ids)
+    counted = _counted(digested(located, digests), runs)
     Index.build(counted, folder, corpus=corpus, notes=notes, recording=record, **options)
 
 
@@ -97,8 +106,11 @@ def telling_state(state: str) -> Iterator[None]:
         raise LongRankError(f"{error}; {state}") from error
 
 
-def _counted(documents: Iterator[Located], ids: dict[str, list[str]]) -> Iterator[Located]:
-    """Yield documents; keep their ids in `ids`, file by file."""
+def _counted(documents: Iterator[Located], runs: list[tuple[str, int]]) -> Iterator[Located]:
+    """Yield documents; count them in `runs`, file by file."""
     for located in documents:
-        ids.setdefault(located.path, []).append(located.document.doc_id)
+        if runs and runs[-1][0] == located.path:
+            runs[-1] = (located.path, runs[-1][1] + 1)
+        else:
+            runs.append((located.path, 1))
         yield located

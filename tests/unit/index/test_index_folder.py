@@ -25,7 +25,7 @@ from longrank.index import Index, arrays, batches, build_index, parts, verify_in
 from longrank.index.folder import SOURCES, sources_record
 from longrank.index.locking import building
 from longrank.index.parts import Part
-from longrank.index.sources import Sources, read_sources
+from longrank.index.sources import Recording, Sources, read_sources
 from longrank.storage import MANIFEST, files, lock, write_manifest
 from longrank.types import Document, Notes
 from slow_values import slow
@@ -198,8 +198,8 @@ def test_killed_at_any_step_the_old_index_stands_until_the_new_one_does(
 def test_killed_at_any_step_the_index_that_stands_has_its_own_record_of_sources_or_none(
     before: bool, after: bool, tmp_path: Path
 ) -> None:
-    def of(name: str, *, has_record: bool) -> Callable[[str], Sources | None]:
-        return lambda digest: Sources((name,), CorpusOptions(), {}, digest) if has_record else None
+    def of(name: str, *, has_record: bool) -> Recording:
+        return lambda digest, _: Sources((name,), CorpusOptions(), {}, digest) if has_record else None
 
     def record(folder: Path) -> Sources | None:
         return None if sources_record(folder) is None else read_sources(folder)
@@ -209,12 +209,12 @@ def test_killed_at_any_step_the_index_that_stands_has_its_own_record_of_sources_
     for copy in killed_builds(tmp_path / "index", recording=of("new", has_record=after)):
         index = Index.open(copy)
         name, has_record = ("old", before) if index.n_docs == len(OLD) else ("new", after)
-        assert record(copy) == of(name, has_record=has_record)(index.digest)
+        assert record(copy) == of(name, has_record=has_record)(index.digest, index.doc_ids)
         outcomes.add((name, (copy / SOURCES).exists(), len(list(copy.glob(".sources-*")))))
         with building(copy):
             assert not list(copy.glob(".sources-*"))
             assert (copy / SOURCES).exists() == has_record
-        assert record(copy) == of(name, has_record=has_record)(index.digest)
+        assert record(copy) == of(name, has_record=has_record)(index.digest, index.doc_ids)
     assert outcomes >= {("old", before, 0), ("old", before, 1), ("new", before, 1)}
 
 
