@@ -208,6 +208,21 @@ def test_no_report_is_written_among_the_files_of_a_pattern(
     assert Path(report).exists() != matched
 
 
+@pytest.mark.parametrize("command", ["--update", "--add other.jsonl", "--merge", "--delete d1"])
+def test_no_report_takes_the_place_of_a_document_of_a_recorded_pattern(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("docs").mkdir()
+    for name in ("d1", "d2"):
+        Path(f"docs/{name}.jsonl").write_text(json.dumps({"doc_id": name, "text": "Dogs bark."}) + "\n")
+    Path("other.jsonl").write_text('{"doc_id": "o1", "text": "Cats purr."}\n')
+    assert main(["index", "docs/*.jsonl", "-o", "my.index"]) == 0
+    before = Path("docs/d2.jsonl").read_text()
+    assert main(["index", *command.split(), "my.index", "--report", "docs/d2.jsonl"]) == 2
+    assert Path("docs/d2.jsonl").read_text() == before
+
+
 def test_a_calibration_is_an_input_of_rerank(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "stop.json").write_text("{}")
     command = "rerank my.index queries.jsonl a.run -o stop.json --pipeline cascade --set stop.calibration=stop.json"

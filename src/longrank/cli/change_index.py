@@ -63,8 +63,8 @@ class Actions(NamedTuple):
             with nullcontext() if self.update else suppress(InputError):  # an index may have no record
                 later = read_sources(folder).places
         read, later = (later, ()) if self.update else (read, later)
-        patterns = (source for source in (*read, *later) if not is_address(source) and would_match(source, report))
-        pattern = None if report.exists() else next(patterns, None)
+        known = later if report.exists() else (*read, *later)  # files of the patterns of `read` are inputs, below
+        pattern = next((source for source in known if not is_address(source) and would_match(source, report)), None)
         if pattern is not None:
             raise InputError("lies among the files of a pattern", path=report, got=pattern, fix="choose another report")
         there = [source for source in later if is_address(source) or Path(source).exists()]

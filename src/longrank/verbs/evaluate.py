@@ -85,7 +85,7 @@ def evaluate(
     remarks.drop(BARREN)  # of these queries, nothing is measured
     notes.merge(remarks)
     judged = read_qrels(qrels, notes)
-    own = judged_documents([read_judgments(earlier_of(qrels), Notes())])
+    own = judged_documents([read_judgments(earlier_of(qrels), Notes())]) if judged_before else {}
     if own and all(documents <= judged_before.get(query_id, set()) for query_id, documents in own.items()):
         notes.drop(EARLIER)
     judgments = residual_qrels(judged, judged_before, notes, place_of(qrels, "the judgments"))

@@ -16,7 +16,7 @@ from collections_of_words import located
 from longrank.index import Index, IndexOptions, build_index, publishing
 from longrank.index.arrays import write_array
 from longrank.index.folder import SegmentName, verify_index
-from longrank.index.publishing import finish, put_data, put_manifest
+from longrank.index.publishing import finish, manifest_of, put_data, put_manifest
 from longrank.index.stored_postings import CODE_BEGINS, CODES
 from longrank.index.windows import SPARSE
 from longrank.retrieval import BM25, QueryLikelihood, Searcher, windowed
@@ -221,7 +221,7 @@ def plain(many: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     data = put_data(finish(work, {key: value for key, value in part.meta.items() if key != "files"}), folder)
     monkeypatch.setattr(publishing, "VERSION", 2)
-    put_manifest(folder, [SegmentName(data.name)])
+    put_manifest(folder, manifest_of(folder, [SegmentName(data.name)]))
     monkeypatch.undo()
     return folder
 

@@ -185,6 +185,15 @@ def test_residual_takes_earlier_judgments_alone_or_several() -> None:
     assert alone["RR"] == several["RR"]
 
 
+def test_earlier_judgments_of_a_collection_are_read_only_beside_those_to_leave_out(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("q 0 d1 1\n")
+    (tmp_path / "judged-before.txt").write_text("damaged\n")
+    run = {"q": {"d1": 1.0}}
+    assert evaluate(tmp_path, run, "P@1")["P@1"] == 1.0
+    with pytest.raises(InputError, match=r"judged-before\.txt"):
+        evaluate(tmp_path, run, "P@1", residual={"q": {"d2": 1}})
+
+
 def test_earlier_judgments_of_a_collection_are_said_to_count_unless_they_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text("q 0 d1 1\nq 0 d2 1\n")
     (tmp_path / "judged-before.txt").write_text("q 0 d1 1\n")
