@@ -42,7 +42,9 @@ def residual_qrels(qrels: Qrels, before: Judged, notes: Notes | None = None, pla
         query_id: {doc_id: grade for doc_id, grade in grades.items() if doc_id not in before.get(query_id, ())}
         for query_id, grades in qrels.items()
     }
-    kept = {query_id: grades for query_id, grades in rest.items() if grades == qrels[query_id] or _has_judged(grades)}
+    kept = {
+        query_id: grades for query_id, grades in rest.items() if _has_judged(grades) or not _has_judged(qrels[query_id])
+    }
     if qrels and not kept:
         raise InputError(
             "every judged document was judged before", about=("qrels",), fix="are they the same judgments?"

@@ -107,7 +107,7 @@ def _times(value: Any) -> Any:
 
 def _iso(value: datetime.date) -> Any:
     """Return a date or time as ISO 8601; a time of a known offset in UTC, so that texts compare as times do."""
-    if value.year > datetime.MAXYEAR:  # of pandas
+    if not datetime.MINYEAR <= value.year <= datetime.MAXYEAR:  # of pandas
         return _NOT_JSON
     if isinstance(value, datetime.datetime) and value.utcoffset() is not None:
         with suppress(OverflowError):  # at the ends of the calendar, the offset stays

@@ -48,8 +48,9 @@ _DELETIONS = re.compile(rf"({DELETED}\w+)?")
 def sources_record(folder: Path) -> Path | None:
     """Return the file with the record of the sources of the index that stands in a folder; None: it has none."""
     pending = pending_record(folder, (folder / MANIFEST).read_bytes() if (folder / MANIFEST).exists() else b"")
-    record = pending if pending.exists() else folder / SOURCES
-    return record if record.exists() and record.stat().st_size else None
+    if pending.exists():
+        return pending if pending.stat().st_size else None
+    return folder / SOURCES if (folder / SOURCES).exists() else None
 
 
 def pending_record(folder: Path, manifest: bytes) -> Path:

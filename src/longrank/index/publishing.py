@@ -63,9 +63,13 @@ def publish(finished: Sequence[Finished], folder: Path, notes: Notes, recording:
         data = [put_data(segment, folder) for segment in finished]
         segments = [SegmentName(path.name, is_shard=len(data) > 1) for path in data]
         manifest = manifest_of(folder, segments)
+        stands = (folder / MANIFEST).exists() and (folder / MANIFEST).read_bytes() == manifest
         try:
+            if stands:  # the same documents again: the record is valid as soon as it is written, so it comes last
+                put_manifest(folder, manifest)
             _write_pending(folder, segments, manifest, recording)
-            put_manifest(folder, manifest)
+            if not stands:
+                put_manifest(folder, manifest)
         finally:
             settle_record(folder)
     remove_leftovers(folder)

@@ -57,19 +57,23 @@ def python_values(column: Any) -> list[Any]:
     """Return the values of a column of pyarrow; values that Python lacks, such as dates after 9999, are `Beyond`."""
     try:
         return list(column.to_pylist())
-    except UnicodeError:
-        raise
-    except (OverflowError, ValueError):
+    except (OverflowError, ValueError) as error:
+        if not _is_beyond(error):
+            raise
         return [_python_value(value) for value in column]
 
 
 def _python_value(value: Any) -> Any:
     try:
         return value.as_py()
-    except UnicodeError:
-        raise
-    except (OverflowError, ValueError):
+    except (OverflowError, ValueError) as error:
+        if not _is_beyond(error):
+            raise
         return Beyond(str(value.type))
+
+
+def _is_beyond(error: Exception) -> bool:
+    return isinstance(error, OverflowError) or "is out of range" in str(error)  # year 0 is out of range
 
 
 def rows_of(frame: Any) -> Iterator[dict[str, Any]]:

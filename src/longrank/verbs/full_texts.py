@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -25,8 +26,9 @@ def digest_of_texts(folder: Path) -> str:
     for text in sorted(_full_texts(folder)):
         with suppress(FileNotFoundError, NotADirectoryError):
             status = text.stat()
-            is_old = time.time_ns() - status.st_mtime_ns > TICK or not os.access(text, os.R_OK)
-            state = status.st_mtime_ns if is_old else sha256_of(text)
+            is_young = time.time_ns() - status.st_mtime_ns <= TICK
+            reads = is_young and stat.S_ISREG(status.st_mode) and os.access(text, os.R_OK)
+            state = sha256_of(text) if reads else status.st_mtime_ns
             digest.update(f"{text.relative_to(folder)} {status.st_size} {state}\n".encode())
     return digest.hexdigest()
 

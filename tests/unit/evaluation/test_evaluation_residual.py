@@ -28,6 +28,7 @@ def test_a_topic_of_which_nothing_is_left_is_no_topic() -> None:
 def test_a_topic_that_loses_nothing_stays_though_its_grades_are_negative() -> None:
     notes = Notes()
     assert residual_qrels({"1": {"a": 2}, "3": {"x": -1}}, BEFORE, notes) == {"3": {"x": -1}}
+    assert residual_qrels({"1": {"a": -1, "x": -1}, "2": {"d": 1}}, BEFORE) == {"1": {"x": -1}, "2": {"d": 1}}
     assert "1 of 2 topics of the judgments left out: nothing else is judged" in notes.lines()
 
 

@@ -21,7 +21,7 @@ import pytest
 from collections_of_words import located, random_documents
 from longrank.errors import Changed, InputError, IntegrityError, LongRankError
 from longrank.formats.records import CorpusOptions
-from longrank.index import Index, arrays, batches, build_index, parts, verify_index
+from longrank.index import Index, arrays, batches, build_index, parts, publishing, verify_index
 from longrank.index.folder import SOURCES, sources_record
 from longrank.index.locking import building
 from longrank.index.parts import Part
@@ -216,6 +216,27 @@ def test_killed_at_any_step_the_index_that_stands_has_its_own_record_of_sources_
             assert (copy / SOURCES).exists() == has_record
         assert record(copy) == of(name, has_record=has_record)(index.digest, index.doc_ids)
     assert outcomes >= {("old", before, 0), ("old", before, 1), ("new", before, 1)}
+
+
+@pytest.mark.parametrize("has_record", [True, False])
+def test_a_build_of_the_same_documents_that_fails_leaves_the_record(
+    has_record: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def recording(name: str) -> Recording:
+        return lambda digest, _: Sources((name,), CorpusOptions(), {}, digest) if has_record or name == "a" else None
+
+    def fails(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    folder = tmp_path / "index"
+    build_index(located(OLD), folder, recording=recording("a"))
+    with monkeypatch.context() as patch, pytest.raises(LongRankError, match="the old index is valid"):
+        patch.setattr(publishing, "put_manifest", fails)
+        build_index(located(OLD), folder, recording=recording("b"))
+    assert read_sources(folder).places == ("a",)
+    build_index(located(OLD), folder, recording=recording("b"))
+    assert (folder / SOURCES).exists() == has_record
+    assert not has_record or read_sources(folder).places == ("b",)
 
 
 def test_killed_at_any_step_a_first_build_leaves_none_or_all(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
