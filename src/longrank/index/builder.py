@@ -49,7 +49,7 @@ def write_index(
     progress: Callable[[int], object] | None,
     engine: Engine,
     shards: int,
-    recording: Recording,
+    recording: Recording | None,
 ) -> None:
     """Write an index; the arguments and errors are those of `longrank.index.build_index`."""
     check_analyzer(options.analyzer)

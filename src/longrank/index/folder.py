@@ -47,14 +47,19 @@ _DELETIONS = re.compile(rf"({DELETED}\w+)?")
 
 def sources_record(folder: Path) -> Path | None:
     """Return the file with the record of the sources of the index that stands in a folder; None: it has none."""
-    pending = pending_record(folder, (folder / MANIFEST).read_bytes() if (folder / MANIFEST).exists() else b"")
+    pending = pending_record(folder, manifest_bytes(folder))
     if pending.exists():
         return pending if pending.stat().st_size else None
     return folder / SOURCES if (folder / SOURCES).exists() else None
 
 
+def manifest_bytes(folder: Path) -> bytes:
+    """Return the content of the manifest of the index that stands in a folder; empty if there is none."""
+    return (folder / MANIFEST).read_bytes() if (folder / MANIFEST).exists() else b""
+
+
 def pending_record(folder: Path, manifest: bytes) -> Path:
-    """Return the name of the record of an index until its manifest is in its place: it tells of which manifest it is.
+    """Return the file of an index's record of sources until the manifest is in its place; its name tells the manifest.
 
     So a record and its index become valid in one step. An empty file says that the index has no record.
     """

@@ -196,11 +196,17 @@ class LivingForward:
 Readers: TypeAlias = tuple[Documents | LivingDocuments, Postings | LivingPostings, Forward | LivingForward]
 
 
+def documents_of(parts: Sequence[Part]) -> Documents | LivingDocuments:
+    """Return the living documents of some segments."""
+    is_whole = len(parts) == 1 and not parts[0].dead.any()
+    return parts[0].documents if is_whole else LivingDocuments(parts)
+
+
 def readers_of(parts: Sequence[Part]) -> Readers:
     """Return documents, postings and forward index of the living documents of some segments."""
-    if len(parts) == 1 and not parts[0].dead.any():
-        return parts[0].documents, parts[0].postings, parts[0].forward
-    documents = LivingDocuments(parts)
+    documents = documents_of(parts)
+    if not isinstance(documents, LivingDocuments):
+        return documents, parts[0].postings, parts[0].forward
     postings = LivingPostings(parts, documents)
     return documents, postings, LivingForward(parts, documents, postings)
 

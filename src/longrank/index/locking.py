@@ -12,7 +12,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from longrank.errors import InputError, IntegrityError, LongRankError
-from longrank.index.folder import DATA, DELETED, SOURCES, SPARSE, VECTORS, pending_record, read_manifest, valid_names
+from longrank.index.folder import (
+    DATA,
+    DELETED,
+    SOURCES,
+    SPARSE,
+    VECTORS,
+    manifest_bytes,
+    pending_record,
+    read_manifest,
+    valid_names,
+)
 from longrank.storage import MANIFEST, check_parent, digest_of, open_manifest, sha256_of
 from longrank.storage.files import check_folder, writing
 from longrank.storage.remote import check_no_copy
@@ -138,16 +148,16 @@ def remove_leftovers(folder: Path) -> None:
 
 def settle_record(folder: Path) -> None:
     """Put the record of the sources of the index that stands in its place; remove those of other states."""
-    manifest = folder / MANIFEST
-    mine = pending_record(folder, manifest.read_bytes() if manifest.exists() else b"")
+    mine = pending_record(folder, manifest_bytes(folder))
     with suppress(PermissionError):
         for path in [path for path in folder.iterdir() if _PENDING.fullmatch(path.name)]:
-            if path == mine and path.stat().st_size:
+            if path != mine:
+                path.unlink()
+            elif path.stat().st_size:
                 path.rename(folder / SOURCES)
-                continue
-            if path == mine:  # the index has no record
+            else:  # the index has no record
                 (folder / SOURCES).unlink(missing_ok=True)
-            path.unlink()
+                path.unlink()
 
 
 def _remove_tree(path: Path) -> None:

@@ -21,11 +21,12 @@ from longrank.index.folder import (
     VECTORS,
     VERSION,
     SegmentName,
+    manifest_bytes,
     open_part,
     pending_record,
     valid_names,
 )
-from longrank.index.living import readers_of
+from longrank.index.living import documents_of
 from longrank.index.locking import moved_aside, remove_leftovers, settle_record
 from longrank.index.parts import digest_of_parts
 from longrank.index.sources import Recording, write_sources
@@ -44,7 +45,7 @@ class Finished(NamedTuple):
     digest: str
 
 
-def publish(finished: Sequence[Finished], folder: Path, notes: Notes, recording: Recording) -> None:
+def publish(finished: Sequence[Finished], folder: Path, notes: Notes, recording: Recording | None) -> None:
     """Make the finished segments of a build the index in `folder`, several as its shards; call it inside `building`.
 
     Vectors of other documents stay, and are noted: those of unchanged documents are used when vectors are stored again.
@@ -53,7 +54,7 @@ def publish(finished: Sequence[Finished], folder: Path, notes: Notes, recording:
         finished: the segments.
         folder: the folder of the index.
         notes: counts vectors that do not fit.
-        recording: returns the record of its sources.
+        recording: returns the record of its sources; None: it has none.
 
     Raises:
         LongRankError: writing failed; says whether the old or the new index is valid.
@@ -63,7 +64,7 @@ def publish(finished: Sequence[Finished], folder: Path, notes: Notes, recording:
         data = [put_data(segment, folder) for segment in finished]
         segments = [SegmentName(path.name, is_shard=len(data) > 1) for path in data]
         manifest = manifest_of(folder, segments)
-        stands = (folder / MANIFEST).exists() and (folder / MANIFEST).read_bytes() == manifest
+        stands = manifest_bytes(folder) == manifest
         try:
             if stands:  # the same documents again: the record is valid as soon as it is written, so it comes last
                 put_manifest(folder, manifest)
@@ -77,11 +78,12 @@ def publish(finished: Sequence[Finished], folder: Path, notes: Notes, recording:
         note_stale_vectors(folder, notes)
 
 
-def _write_pending(folder: Path, segments: Sequence[SegmentName], manifest: bytes, recording: Recording) -> None:
+def _write_pending(folder: Path, segments: Sequence[SegmentName], manifest: bytes, recording: Recording | None) -> None:
     """Write the record of the sources of an index; `settle_record` puts it in its place when the manifest is valid."""
-    parts = [open_part(folder, names) for names in segments]
-    documents, *_ = readers_of(parts)
-    sources = recording(digest_of_parts(parts), documents.doc_ids)
+    sources = None
+    if recording is not None:
+        parts = [open_part(folder, names) for names in segments]
+        sources = recording(digest_of_parts(parts), documents_of(parts).doc_ids)
     pending = pending_record(folder, manifest)
     if sources is None:
         pending.touch()

@@ -33,7 +33,7 @@ from longrank.index.living import Readers, readers_of
 from longrank.index.living_metadata import Stored, metadata_of
 from longrank.index.options import IndexOptions, note_copied
 from longrank.index.parts import Part, digest_of_parts
-from longrank.index.sources import Recording, no_record
+from longrank.index.sources import Recording
 from longrank.storage import MANIFEST
 from longrank.storage.remote import changing, local
 from longrank.text.analysis import ANALYZERS, Analyzer
@@ -111,7 +111,7 @@ class Index(Changeable):
         workers: int | None = None,
         engine: str | Engine | None = None,
         resources: Mapping[str, float] | str | None = None,
-        recording: Recording = no_record,
+        recording: Recording | None = None,
     ) -> Index:
         """Build an index of documents.
 
@@ -138,7 +138,8 @@ class Index(Changeable):
                 needs the usual ``if __name__ == "__main__"``.
             engine: where the workers run: as of `longrank.engines.open_engine`, as are `workers` and `resources`.
             resources: resources that each worker of a cluster holds, e.g. ``{"CPU": 2}``.
-            recording: returns the record of the sources for updates; called just before the index becomes visible.
+            recording: called with the digest of the index and its ids by the numbers of documents, just before the
+                index becomes visible; returns the record of its sources for updates, or None. None: it has none.
 
         Raises:
             InputError: a fault of a source or an expansion, no document, a doc_id twice, an unknown analyzer or
@@ -397,7 +398,7 @@ def build_index(
     workers: int | None = None,
     engine: str | Engine | None = None,
     resources: Mapping[str, float] | str | None = None,
-    recording: Recording = no_record,
+    recording: Recording | None = None,
 ) -> Index:
     """Index documents as `Index.build`, whose options come from values instead of files.
 

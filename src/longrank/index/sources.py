@@ -28,12 +28,16 @@ from longrank.storage import atomic_write, sha256_of
 
 FORMAT, VERSION = "longrank sources", 1
 _FIX = "build the index again with longrank index SOURCE... -o INDEX, or change it with --add and --delete"
-TICK = 2_000_000_000  # nanoseconds: the coarsest clock of a file system (FAT)
+_TICK = 2_000_000_000  # nanoseconds: the coarsest clock of a file system (FAT)
 _CORPUS = ("format", "fields", "ignore_passages", "metadata", "index_only", "title_in_text")
-
 
 Recording: TypeAlias = "Callable[[str, Callable[[NDArray[np.integer]], list[str]]], Sources | None]"
 """Given the digest of a new index and its ids by the numbers of documents, returns the record; None: it has none."""
+
+
+def is_young(mtime_ns: int) -> bool:
+    """Tell whether a file of a time of modification may change again without another time."""
+    return time.time_ns() - mtime_ns <= _TICK
 
 
 class SourceState(NamedTuple):
@@ -60,8 +64,7 @@ class SourceState(NamedTuple):
         A file of the last seconds has no time: it may change again without a new one, so its content is read next time.
         """
         stat = path.stat()
-        is_old = time.time_ns() - stat.st_mtime_ns > TICK
-        return cls(str(path), stat.st_size, stat.st_mtime_ns if is_old else -1, sha256_of(path))
+        return cls(str(path), stat.st_size, -1 if is_young(stat.st_mtime_ns) else stat.st_mtime_ns, sha256_of(path))
 
     def now(self) -> SourceState:
         """Return the present state of the same file; its content is read only if size or time differ."""
@@ -95,10 +98,6 @@ class Sources(NamedTuple):
     def is_of(self, digest: str) -> bool:
         """Tell whether no other command has changed the index, which has `digest` now."""
         return self.digest is None or digest in (self.digest, self.begun)
-
-
-def no_record(digest: str, doc_ids: object) -> None:
-    """Return no record, as `Recording` of an index that no update follows."""
 
 
 def write_sources(path: Path, sources: Sources) -> None:
@@ -137,10 +136,10 @@ def read_sources(folder: Path) -> Sources:
         InputError: the index has no record, or a record that cannot be read.
         IntegrityError: the record has another checksum; records of earlier versions have none.
     """
+    record = sources_record(folder)
+    if record is None:
+        raise InputError("the index has no record of its source files", path=folder, fix=_FIX)
     try:
-        record = sources_record(folder)
-        if record is None:
-            raise InputError("the index has no record of its source files", path=folder, fix=_FIX)
         with record.open(encoding="utf-8") as stream:
             header, *files = map(json.loads, stream)
         if (header["format"], header["version"]) != (FORMAT, VERSION):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from longrank.index.sources import TICK
+from longrank.index.sources import is_young
 from longrank.storage import sha256_of
 
 NO_TEXTS = hashlib.sha256().hexdigest()
@@ -26,8 +25,7 @@ def digest_of_texts(folder: Path) -> str:
     for text in sorted(_full_texts(folder)):
         with suppress(FileNotFoundError, NotADirectoryError):
             status = text.stat()
-            is_young = time.time_ns() - status.st_mtime_ns <= TICK
-            reads = is_young and stat.S_ISREG(status.st_mode) and os.access(text, os.R_OK)
+            reads = is_young(status.st_mtime_ns) and stat.S_ISREG(status.st_mode) and os.access(text, os.R_OK)
             state = sha256_of(text) if reads else status.st_mtime_ns
             digest.update(f"{text.relative_to(folder)} {status.st_size} {state}\n".encode())
     return digest.hexdigest()

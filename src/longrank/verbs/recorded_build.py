@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 
 from longrank.collections.documents import locate_documents, places_of
 from longrank.collections.files import check_patterns
-from longrank.errors import LongRankError
 from longrank.formats.corpora import Located
 from longrank.formats.records import CorpusOptions
 from longrank.index import Index
@@ -83,7 +81,8 @@ def _build(
         if files is None:
             return None
         mark_unread(files, files, visited, {})
-        states, end = files | {path: rows.state(path) for path, rows in digests.items()}, 0
+        states = files | {path: rows.state(path) for path, rows in digests.items()}
+        end = 0
         for path, n in runs:
             name = absolute(path)
             state = states.get(name) or unlisted(name)
@@ -95,15 +94,6 @@ def _build(
 
     counted = _counted(digested(located, digests), runs)
     Index.build(counted, folder, corpus=corpus, notes=notes, recording=record, **options)
-
-
-@contextmanager
-def telling_state(state: str) -> Iterator[None]:
-    """Add to the message of a failed write what stands."""
-    try:
-        yield
-    except LongRankError as error:
-        raise LongRankError(f"{error}; {state}") from error
 
 
 def _counted(documents: Iterator[Located], runs: list[tuple[str, int]]) -> Iterator[Located]:

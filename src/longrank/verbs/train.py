@@ -141,7 +141,8 @@ def train(
     if score_cache is not None:
         check_outside(score_cache, output)
     notes = Notes() if notes is None else notes
-    settings = load_training(training if isinstance(training, Mapping) else str(training), given := listed(assignments))
+    given = listed(assignments)
+    settings = load_training(training if isinstance(training, Mapping) else str(training), given)
     note_unread(settings, given, folds is not None, notes)
     if find_spec("torch") is None or find_spec("transformers") is None:
         raise MissingExtra("training", "neural")

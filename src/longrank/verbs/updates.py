@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -21,7 +21,6 @@ from longrank.storage.remote import changing
 from longrank.types import Notes
 from longrank.verbs.changed_documents import noting_replaced, other_than_stored
 from longrank.verbs.emptied_sources import check_full_texts, check_not_emptied
-from longrank.verbs.recorded_build import telling_state
 from longrank.verbs.rows_digest import RowsDigest, digested
 from longrank.verbs.source_states import (
     SizeAndTime,
@@ -133,11 +132,20 @@ def _updated(
             changes = _apply(writer, index, sources, changes, now, read=read, sizes=sizes, **options)
             begun = _begun(sources, [*read, *changes.vanished], now, index.digest)
             writer.commit(lambda digest: write_sources(folder / SOURCES, begun._replace(begun=digest)))
-        with telling_state("the index is up to date; the next update compares these files again"):
+        with _telling_state("the index is up to date; the next update compares these files again"):
             write_sources(
                 folder / SOURCES, sources._replace(files=now, digest=Index(folder).digest, begun="", beside=beside)
             )
     return changes
+
+
+@contextmanager
+def _telling_state(state: str) -> Iterator[None]:
+    """Add to the message of a failed write what stands."""
+    try:
+        yield
+    except LongRankError as error:
+        raise LongRankError(f"{error}; {state}") from error
 
 
 def _recorded(folder: Path, skipped: Callable[[Path, str], object] | None) -> Sources:

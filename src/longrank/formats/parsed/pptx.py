@@ -18,7 +18,6 @@ from longrank.formats.parsed.zipped import (
     opened,
     related,
     relations,
-    walk,
 )
 
 if TYPE_CHECKING:
@@ -74,9 +73,9 @@ def _relation(slide: Element) -> str:
 
 def _add_shapes(root: Element, writer: TextWriter, footers: set[str]) -> None:
     """Add the texts of shapes; those of headers, footers and fixed dates if they are not among `footers` so far."""
-    for shape in (element for element in walk(root, ()) if local(element) in ("sp", "graphicFrame")):
-        kind = next((attribute(e, "type") for e in walk(shape, ()) if local(e) == "ph"), "")
-        paragraphs = [element for element in walk(shape, ()) if local(element) == "p"]
+    for shape in (element for element in root.iter() if local(element) in ("sp", "graphicFrame")):
+        kind = next((attribute(e, "type") for e in shape.iter() if local(e) == "ph"), "")
+        paragraphs = [element for element in shape.iter() if local(element) == "p"]
         if kind in _REPEATED:
             text = _in_lines([run for run in paragraph if not _is_changing(run)] for paragraph in paragraphs)
             writer.add("" if text in footers else text)

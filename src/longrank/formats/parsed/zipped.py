@@ -105,8 +105,8 @@ def _keep_first_alternatives(root: Element) -> None:
     """Remove what other programs show in the place of the first of several contents (ISO/IEC 29500-3)."""
     for alternatives in list(root.iter(_ALTERNATIVES)):
         choices = [child for child in alternatives if local(child) == "Choice"]
-        for other in [child for child in alternatives if choices and child is not choices[0]]:
-            alternatives.remove(other)
+        if choices:
+            alternatives[:] = choices[:1]
 
 
 @contextmanager
