@@ -1,5 +1,5 @@
 # make demo   set up and run the main job on real text
-# make test   set up and run all tests (about 15 minutes on two cores)
+# make test   set up and run all tests but the slow tests (12 to 19 minutes on two cores)
 # make lint   format check, ruff, mypy, layers
 # make test-slow, test-page, test-ray, test-base (no extras), test-spacy   what is heavy or needs another environment
 # make test-clients   other people's HTTP clients against a server, each in the environment that its versions need
@@ -44,7 +44,7 @@ test: $(VENV)/.test
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m slow
 
-# All tests of the page; make test runs a quarter of them.
+# All tests of the page; make test runs a fifth of them.
 test-page: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m 'slow or not slow' tests/page
 

@@ -47,7 +47,7 @@ def parse_measures(names: Iterable[str | Measure], level: int | None = None) -> 
     Objects of ir_measures stand for themselves.
 
     Raises:
-        InputError: as `parse_measure`, or there is none.
+        InputError: as `parse_measure`, or no measure is named.
     """
     measures: dict[str, Measure] = {}
     for name in names:
@@ -56,7 +56,7 @@ def parse_measures(names: Iterable[str | Measure], level: int | None = None) -> 
         for measure in _expanded(name, level) if isinstance(name, str) else [checked(at_level(name, level))]:
             measures.setdefault(str(measure), measure)
     if not measures:
-        raise InputError("no measure is named", fix='name some, such as "nDCG@10"')
+        raise InputError("no measure is named", fix="name a measure, such as nDCG@10")
     return list(measures.values())
 
 

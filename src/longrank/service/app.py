@@ -67,7 +67,8 @@ class AddRequest(Strict):
         list[dict[str, Any]],
         Field(
             min_length=1,
-            description="Objects: doc_id, title, text; the index keeps their other fields, or those it was made for.",
+            description="Objects with doc_id, title, text; their other fields are metadata. An index that was built "
+            "for some metadata keeps only these.",
         ),
     ]
     replace: bool = Field(False, description="Replace documents that have the same ids.")

@@ -215,15 +215,15 @@ def load_training(training: str | Mapping[str, Any], assignments: Sequence[str] 
 
 
 def note_unread(settings: Training, assignments: Sequence[str], has_folds: bool, notes: Notes) -> None:
-    """Note the assignments to settings that nothing reads beside the others."""
-    given = {assignment.partition("=")[0].strip() for assignment in assignments}
+    """Note assigned settings that have no effect; an assignment without a value takes a setting away."""
+    given = {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in assignments)}
     for name, needed in _unread(settings, has_folds):
-        if name in given:
+        if given.get(name):
             notes.say(f"{name} has no effect {needed}")
 
 
 def _unread(settings: Training, has_folds: bool) -> Iterator[tuple[str, str]]:
-    """Give the settings that nothing reads, and why."""
+    """Give settings that have no effect, and why."""
     validates = settings.loop.validate_every is not None
     if not validates:
         yield "validation.measure", "without loop.validate_every"

@@ -120,6 +120,7 @@ def test_an_unknown_training_is_answered_with_the_nearest_and_a_missing_file_by_
         (["validation.depth=5", "loop.validate_every=1"], False, None),
         (["test.depth=5"], False, "test.depth has no effect without folds"),
         (["test.depth=5"], True, None),
+        (["test.depth=5", "test.depth="], False, None),
         (["samples.dropped=false"], True, "samples.dropped has no effect without [judgments]"),
         (["samples.dropped=false", "judgments.scheme=deep", "judgments.rate=0.5"], True, None),
         (
